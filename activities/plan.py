@@ -34,9 +34,9 @@ class CriterionBrief(Model):
 
 
 class ForkPlan(Model):
-    """The origin of a fork; ``inherited`` is the blob of the turns before the fork (``fork_plan.Inherited``).
-
-    With several participants each role's plan has such a blob, and the joint plan has none.
+    """The origin of a fork. ``inherited`` is the blob of the turns before the fork
+    (``proctor.activities.admission.payloads.Inherited``). With several participants, each role's plan has such a blob,
+    and the joint plan has none.
     """
 
     origin: ForkedFrom
@@ -49,14 +49,15 @@ class Plan(Model):
     Attributes:
         scenario: the blob of the scenario's configuration.
         initial_state: the blob of the UES scenario at the start; its clock is at ``start_time``.
-        package: the blob of all files of the scenario, with its evaluators as they were at admission.
+        package: the blob of all files of the scenario at admission, its evaluators included.
         instance: the family and day of the scenario; None for a fixed scenario. A fork may have another ``seed``.
         clock, noise: the conditions of the assessment (``purple_sdk.protocol.clocks``).
         is_state_in_package: whether the initial state has no separate blob. If so, it is read from ``package``, and
             ``initial_state`` has its hash and size.
         roles: a plan for each of several participants, with the role as ``participant`` and the role's ``criteria``.
-            The joint plan has all criteria, and otherwise the first role's values. Empty for one participant.
-        simulator: the address of the simulation's server. None until a server is chosen, and if the settings name only
+            The joint plan has all criteria and the names of all participants; its other values are the first role's.
+            Empty for one participant.
+        simulator: the address of the simulation's server. None before a server is chosen, or if the settings name only
             one.
     """
 

@@ -283,8 +283,8 @@ class Assessment:
     async def _end(
         self, reason: CompletionReason, status: names.Status, results: AssessmentResults | None = None
     ) -> None:
-        """Do what every end needs: inform the participant, remove the simulation and its keys, let the next assessment
-        begin, and archive the results.
+        """Carry out the steps of every end: inform the participant, remove the simulation and its keys, let the next
+        assessment begin, and archive the results.
         """
 
         def part() -> Iterable[Awaitable[Any]]:

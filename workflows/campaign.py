@@ -392,8 +392,8 @@ class Campaign:
                 self._progress.note(due, outcome)
 
     async def _end(self, status: names.Status) -> None:
-        """Do what every end needs: archive the results, remove leftovers on hosts, and let the next campaign of the
-        context begin.
+        """Carry out the steps of every end: archive the results, remove leftovers on hosts, and let the next campaign
+        of the context begin.
         """
 
         def part() -> Iterable[Awaitable[Any]]:

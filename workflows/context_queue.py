@@ -1,7 +1,7 @@
 """The queue of one A2A context, which runs its assessments one after another.
 
-The queue grants one assessment at a time its beginning, and waits for its end. While other assessments wait, it checks
-the running one, because a terminated workflow can't report its end. The task that began the context joins no queue; the
+The queue lets one assessment at a time begin, and waits for its end. While other assessments wait, it checks the
+running one, because a terminated workflow can't report its end. The task that began the context joins no queue; the
 queue starts when a second task comes (``proctor.activities.admission.queueing``).
 """
 
@@ -29,7 +29,7 @@ def queue_id(context_id: str, owner: str = "") -> str:
 
 @workflow.defn(name=CONTEXT_QUEUE)
 class ContextQueue:
-    """The queue of a context. Its first member starts it, and it ends when it is empty."""
+    """The queue of a context. The first member starts the queue, which ends when it is empty."""
 
     @workflow.init
     def __init__(

@@ -36,9 +36,14 @@ async def end(
 ) -> None:
     """End a workflow: part from all components, let the context's next workflow begin, and set the status.
 
-    A cancellation that arrives now has no effect: the end continues as before. ``part`` informs, removes and archives
-    in parallel; its failures don't delay the end. ``so_far`` are results to store. A canceled workflow has no result,
-    so its memo names the blob with ``so_far``.
+    A cancellation that arrives during the end has no effect.
+
+    Args:
+        place: the workflow's place in the queue of its context.
+        publisher: the publisher, whose stream ends.
+        status: the final status.
+        part: returns work that informs, removes and archives in parallel. Its failures are only logged.
+        so_far: the results of a canceled workflow, which has no result. They are stored, and the memo names their blob.
     """
 
     async def part_from_all() -> None:

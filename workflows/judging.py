@@ -1,4 +1,6 @@
-"""Judge criteria, each in a separate activity. Offline, it is a local activity, with an ordinary one as a fallback."""
+"""Judge criteria, each in a separate activity. Offline, the activity is local, with an ordinary activity as the
+fallback.
+"""
 
 import asyncio
 from collections.abc import Sequence
@@ -54,15 +56,15 @@ class Judging:
         await self.judge(plan, evidence)
 
     async def judge(self, plan: Plan, evidence: Evidence) -> None:
-        """Judge all criteria at the same time, except for the first one that a model judges.
+        """Judge all criteria at the same time. Of those that a model judges, the first one is judged before the others.
 
-        An offline judgement takes milliseconds and changes nothing, so a local activity makes it. If it yields no
-        verdict (the evaluator raises, hangs or dies, or the simulation left its checkpoint), an ordinary activity
-        judges the criterion again. The ordinary activity can restore the simulation, and says why it fails.
+        An offline judgement takes milliseconds and changes nothing, so a local activity makes it. If the local activity
+        fails, an ordinary activity judges the criterion again. The ordinary activity can restore the simulation, and
+        says why it fails.
 
         Raises:
             ApplicationError: ``EvaluatorFailed``, with the sentences of all evaluators that failed.
-            FailureError: a judgement failed otherwise. Of several failures, a cancellation is raised first.
+            FailureError: a judgement failed otherwise, or was cancelled. The first such failure is raised.
         """
         self._publisher.publish(
             updates.EvaluationStartedUpdate(
@@ -102,9 +104,9 @@ class Judging:
             return await asyncio.gather(*map(judge_one, criteria), return_exceptions=True)
 
         async def judge_one_first(criteria: Sequence[CriterionBrief]) -> list[BaseException | None]:
-            """Judge the first criterion alone, then the others. All criteria that models judge share the evidence, and
-            the first judgement puts it into the model's cache. If the model couldn't be called then, the other criteria
-            don't wait for it again.
+            """Judge the first criterion alone, then the others. All criteria for models share the evidence, and the
+            first judgement puts the evidence into the model's cache. If that judgement couldn't call the model, the
+            others aren't tried.
             """
             first = await judge_all(criteria[:1])
             is_away = any(describe_failure(problem).kind in _MODEL_AWAY for problem in first if problem is not None)

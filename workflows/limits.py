@@ -22,14 +22,14 @@ _SUMMING_UP = timedelta(seconds=60)
 """``HEARTBEAT`` for summing up a campaign, which keeps a worker's Python busy and so delays the heartbeats."""
 
 HISTORY_EVENTS = 2_000
-"""The number of events in a run's history from which the assessment continues as new. Temporal suggests that at some
-4,000 events. The limit is far lower because a worker that takes over replays the run, at about a thousand events per
-second.
+"""The most events in the history of an assessment's run. After more events, the assessment continues as new. Temporal
+suggests to continue as new at some 4,000 events. This limit is far lower because a worker that takes over replays the
+run, at about a thousand events per second.
 """
 
 CAMPAIGN_EVENTS = 1_000
-"""``HISTORY_EVENTS`` for a campaign, without the events of its running cells. A worker replays some 1,600 of its events
-per second.
+"""``HISTORY_EVENTS`` for a campaign, without the events of its running cells. A worker replays some 1,600 events of a
+campaign per second.
 """
 
 _EVENTS_AT_PLAY = 8
@@ -41,11 +41,13 @@ progress. A worker that is killed in a step is noticed after this time. Temporal
 """
 
 CAMPAIGN_TASK = timedelta(seconds=10)
-"""``WORKFLOW_TASK`` for a campaign. A busy worker gets time to replay it; its cells continue meanwhile."""
+"""``WORKFLOW_TASK`` for a campaign. A busy worker gets more time to replay the campaign, whose cells don't wait for
+it.
+"""
 
 WITH_MODEL_SECONDS = 24 * 3600.0
-"""The limit for an activity that calls a model. Each of its requests has its own time limit, and their number is
-limited. Their waiting time at a slow server is unknown. Missing heartbeats reveal a lost worker.
+"""The limit for an activity that calls a model. The activity's requests are limited in number and time, but may wait
+long for a slow server. Missing heartbeats reveal a lost worker.
 """
 
 EVALUATORS_SECONDS = 3600.0
@@ -54,8 +56,8 @@ evaluator's own time.
 """
 
 LOCAL_JUDGEMENT = timedelta(seconds=10)
-"""The limit for a judgement by a local activity, including the wait for other judgements. It is short: until it ends,
-the workflow holds one of the worker's slots for workflow tasks.
+"""The limit for a judgement by a local activity, including the wait for other judgements. The limit is short because
+the workflow holds one of the worker's slots for workflow tasks until the judgement ends.
 """
 
 
@@ -85,7 +87,7 @@ _SUMMARY_CHARACTERS = 100
 """The most characters of a summary: each takes at most four bytes."""
 
 _AGAIN = RetryPolicy(initial_interval=timedelta(milliseconds=200), maximum_attempts=3)
-"""A policy of few attempts, for the case that a worker dies."""
+"""A policy of few attempts, in case a worker dies."""
 
 _WEBHOOK = _retry(1, 600, 15)
 """A policy that outlasts about an hour in which a webhook accepts nothing."""
@@ -163,7 +165,9 @@ def asking(plan: Plan) -> dict[str, Any]:
 
 
 def thinking(plan: Plan, summary: str) -> dict[str, Any]:
-    """Return options of an activity that may use a model. Offline, they are those of quick work."""
+    """Return options of an activity that may use a model. Offline, no model is called, and ``judge_timeout`` is the
+    limit.
+    """
     if plan.offline:
         return model(summary, plan.judge_timeout)
     options = {"task_queue": plan.models_task_queue, "heartbeat_timeout": _WAITING}
@@ -187,7 +191,9 @@ def summary(*words: str) -> str:
 
 
 def parting(summary: str) -> dict[str, Any]:
-    """Return options of an activity that must not delay an assessment's end: it gets at most two seconds."""
+    """Return options of an activity that must not delay an assessment's end. The activity itself waits at most two
+    seconds.
+    """
     return _options(summary, _AGAIN, timedelta(seconds=10))
 
 
@@ -221,7 +227,9 @@ def on_engine(summary: str, seconds: float) -> dict[str, Any]:
 
 
 def on_any_engine(summary: str, seconds: float) -> dict[str, Any]:
-    """Return the options of ``on_engine`` for the first host that takes the activity. The wait for it is unlimited."""
+    """Return the options of ``on_engine`` for the first host that takes the activity. The wait for a host is
+    unlimited.
+    """
     return _options(summary, _ENGINE, timedelta(seconds=seconds))
 
 

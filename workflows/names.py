@@ -38,13 +38,15 @@ JUDGING_QUEUE = "-judging"
 """The suffix of the task queue for judgements by scenarios' own code, which may be slow."""
 
 UPDATES_TOPIC = "updates"
-"""The workflow stream's topic; an item is the JSON of a task update, its offset the update's sequence number."""
+"""The topic of the workflow's stream. Each item is the JSON of a task update; the offset is the update's sequence
+number.
+"""
 
 ONE_WAIT_FOR_A_MODEL = "one wait for a model"
-"""The patch since which a model that couldn't be called for the first criterion doesn't judge the others."""
+"""The name of a patch: if a model can't be called for the first criterion, it isn't called for the others."""
 
 READABLE_IDS = "readable ids"
-"""The patch since which the id of a cell's assessment contains scenario and participant."""
+"""The name of a patch: the id of a cell's assessment contains scenario and participant."""
 
 MEMO_RESULTS = "results"
 """The memo's key for a canceled assessment's results so far. The value names the blob with their JSON."""

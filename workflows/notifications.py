@@ -12,7 +12,7 @@ from proctor.workflows import limits, names
 @workflow.defn(name=names.NOTIFICATIONS_WORKFLOW)
 class Notifications:
     """The delivery of a task's notifications to a webhook. The workflow ends when the webhook has accepted the task's
-    end, and fails when it gives up the webhook.
+    last notification, and fails when it gives up the webhook.
     """
 
     @workflow.run

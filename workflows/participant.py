@@ -67,8 +67,8 @@ async def greet(steps: Steps, publisher: UpdatePublisher, plan: Plan, prepared: 
 
 
 async def let_play(steps: Steps, publisher: UpdatePublisher, plan: Plan, progress: Progress, turn: int) -> TurnAnswer:
-    """Let the participant play a turn. Play it again if the participant truly failed, another try can help, and the
-    request allows it. Store the key, the tries and unfinished tasks in ``progress``.
+    """Let the participant play a turn. Play the turn again if it was lost, or if the participant failed and the request
+    allows another try. Store the key, the tries and unfinished tasks in ``progress``.
     """
     failed = lost = 0
     needs_new_key = progress.is_key_given_up or _was_reset_since(progress.key)
@@ -126,8 +126,8 @@ def _was_reset_since(key: ParticipantKey) -> bool:
 
 
 def note_reset(progress: Progress) -> None:
-    """Note for the next run that this run is a reset whose participant has no new key yet. The next run can't see that
-    itself.
+    """Note for the next run that this run is a reset whose participant has no new key yet. The next run can't see the
+    reset.
     """
     progress.is_key_given_up = progress.is_key_given_up or _was_reset_since(progress.key)
 

@@ -99,7 +99,7 @@ class Steps:
         self._running = _RunningSteps()
         self._role = ""
         self.simulator: str | None = None
-        """The simulator's server of the assessment (``Plan.simulator``): every step gets it."""
+        """The address of the assessment's simulator (``Plan.simulator``), which every step gets."""
         self.usage_of_failures: defaultdict[str, list[ModelUse]] = defaultdict(list)
         """The models' usage by steps without a result, by the names of the activities."""
 
@@ -207,8 +207,8 @@ class _RunningSteps:
     def is_news(self, trouble: Trouble) -> bool:
         """Return whether a trouble should be published.
 
-        A trouble isn't news if its step isn't running: a reset repeats later signals. It isn't news either if a
-        parallel step has just failed for the same reason at the same try.
+        A trouble isn't news if its step isn't running, because a reset repeats later signals. A trouble isn't news
+        either if a parallel step has just failed for the same reason at the same try.
         """
         news, now = (trouble.step, trouble.attempt, trouble.answer), workflow.now()
         before = self._published.get(news)

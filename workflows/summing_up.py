@@ -30,9 +30,13 @@ def note_score(results: AssessmentResults) -> None:
 
 
 class Ending(NamedTuple):
-    """The end of an assessment, with the reason as a word of ``completion_reason``. ``failure`` is a sentence; if there
-    is one, every criterion is unscored. ``failure_kind`` is the failure's type
-    (``proctor.activities.attempts.failures``).
+    """The end of an assessment.
+
+    Attributes:
+        status: the status of the results.
+        reason: a word of ``completion_reason``.
+        failure: a sentence. If there is one, every criterion is unscored.
+        failure_kind: the failure's type (``proctor.activities.attempts.failures``).
     """
 
     status: ResultStatus
@@ -84,7 +88,7 @@ def sum_up(plan: Plan, progress: Progress | None, judging: Judging, ending: Endi
 
 
 def _provenance(plan: Plan, progress: Progress | None, judging: Judging) -> Provenance:
-    """Return what was assessed, by what means and when. It includes all existing judgements, even those that don't
+    """Return the versions, hashes, models and times of an assessment. Models' usage includes judgements that don't
     count.
     """
     verdicts = judging.verdicts

@@ -163,7 +163,7 @@ class TerminalTrial:
         return self._result(began_at, worked, tested, collected)
 
     async def _hand_over(self, step: plans.StepInput) -> plans.Worked:
-        """Let the agent work. Its failure is a result, and the tests run all the same."""
+        """Let the agent work. If the agent fails, the failure is a result, and the tests still run."""
         began_at = workflow.now()
         plan = step.plan
         try:

@@ -17,8 +17,8 @@ Result = TypeVar("Result")
 
 
 class Timed(BaseModel):
-    """A part of an assessment with the instant of its beginning. ``paused`` is how long it was not played since then,
-    in seconds.
+    """The beginning of an assessment, and the seconds since then in which the assessment was not played
+    (``paused``).
     """
 
     started_at: datetime
@@ -54,7 +54,7 @@ class TimePlayed:
         self.resets += 1
 
     async def measure_pauses(self, timed: Timed | None) -> None:
-        """Measure how much of a reset run's time was not played; call it before the time played is reported."""
+        """Measure how much of a reset run's time was not played. Call this before the time played is reported."""
         if timed is None or not self.is_reset:
             return
         try:

@@ -140,8 +140,8 @@ async def plan_assessment(
 
 
 def _plan_participants(request: AssessmentRequest, scenario: ScenarioConfig) -> dict[str, str]:
-    """Return the plan's ``participant`` and ``participant_url``. Of several participants, these have the names and
-    addresses of all. Fails as ``Rejected`` if the participants don't fit the scenario's roles.
+    """Return the plan's ``participant`` and ``participant_url``. Several participants are joined with commas. Fails as
+    ``Rejected`` if the participants don't fit the scenario's roles.
     """
     try:
         if scenario.roles:
@@ -190,8 +190,8 @@ def _briefs(scenario: ScenarioConfig) -> list[CriterionBrief]:
 
 
 def _left_out(scenario: ScenarioConfig, has_model: bool) -> list[str]:
-    """Return warnings, before the start, of points that no judge will decide. With equal settings, these points are the
-    same for all participants.
+    """Return a warning of the points that stay unscored because no model judges. With equal settings, these points are
+    the same for all participants.
     """
     criteria = scenario.all_criteria
     left_out = {c.criterion_id: points for c in criteria if (points := points_left_out(c)) and not has_model}
@@ -204,7 +204,7 @@ def _left_out(scenario: ScenarioConfig, has_model: bool) -> list[str]:
 
 
 def _require_conditions(request: AssessmentRequest, scenario: ScenarioConfig, settings: GreenAgentConfig) -> None:
-    """Reject a running clock and noise if the simulator isn't the embedded one, which alone has them."""
+    """Reject a running clock or noise unless the simulator is embedded: no other simulator supports them."""
     if not settings.ues_command:
         return
     problem, remedy = "", "leave it out"
@@ -222,7 +222,7 @@ def _require_conditions(request: AssessmentRequest, scenario: ScenarioConfig, se
 
 
 def choose_seed(request: AssessmentRequest, task_id: str) -> int:
-    """Return the seed of an assessment; it is derived from the id if the request names none."""
+    """Return the seed of an assessment. If the request names no seed, derive one from the id."""
     if request.config.seed is not None:
         return request.config.seed
     return int.from_bytes(hashlib.sha256(task_id.encode()).digest()[:4], "big")

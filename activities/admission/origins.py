@@ -32,7 +32,7 @@ _WORKFLOWS = {TRIAL_WORKFLOW: _KINDS["trial"], "Campaign": _KINDS["campaign"]}
 
 
 class Part(Model):
-    """One participant's part of an assessment: its id, its turns, and the origin of its beginning."""
+    """One participant's part of an assessment. ``forked_from`` is its origin, if it is a fork."""
 
     task_id: str
     played: Inherited
@@ -48,8 +48,8 @@ class Origin(Model):
         last: the last turn with which a fork can begin.
         parts: the turns that each participant has played, in the order of the scenario's roles.
         participants: the assessed participants.
-        config: all settings as they were in effect.
-        package: all files of its scenario, as they were frozen.
+        config: all settings that were in effect.
+        package: its scenario's frozen files.
         instance: the family and day, if a family made the scenario.
         forked_from: its origin, if it is a fork itself.
     """
@@ -184,7 +184,9 @@ class Origins:
                 )
 
     async def load_package(self, origin: Origin) -> Loaded:
-        """Load the original's scenario as it was frozen. A family's day isn't made again."""
+        """Load the frozen files of the original's scenario. If the store has lost them, load the scenario again and
+        require equal files.
+        """
         scenario_id, store = origin.config.scenario_id, self._store
         try:
             files = await store.get(origin.package)

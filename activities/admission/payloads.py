@@ -13,7 +13,7 @@ from purple_sdk.protocol.results import ActionLogEntryWithTurn, ReportedAction
 
 
 class AdmitInput(Model):
-    """A request before its checks; ``owner`` is the caller, empty if callers aren't identified."""
+    """A request before its checks. ``owner`` is the caller; empty if callers aren't identified."""
 
     task_id: str
     request: dict[str, Any] | str | None
@@ -38,8 +38,8 @@ class Inherited(Model):
 
     Attributes:
         turns: the turns' notes, after the note of the beginning (turn 0).
-        has_ended_early: the participant ended its assessment in the last of these turns.
-        has_reported_all: the participant has reported its actions of all turns, the last one included.
+        has_ended_early: whether the participant ended its assessment in the last of these turns.
+        has_reported_all: whether the participant has reported its actions of the last of these turns.
     """
 
     turns: list[TurnNote]
@@ -79,7 +79,8 @@ class ForkSetUp(Model):
 
 
 def last_to_fork(played: Inherited, end_time: datetime) -> int:
-    """Return the last turn with which a fork can begin: the turn after the finished ones, if the day has time for it.
+    """Return the last turn with which a fork can begin. If the day has time left, this is the turn after the finished
+    ones.
 
     Args:
         played: the finished turns, and the beginning.
@@ -90,8 +91,8 @@ def last_to_fork(played: Inherited, end_time: datetime) -> int:
 
 
 def last_of_all(played: Sequence[Inherited], end_time: datetime) -> int:
-    """Return the last turn with which a fork can begin if participants play side by side: all of them have to reach it.
-    A participant that has ended its assessment early takes no part in later turns, so it sets no limit.
+    """Return the last turn with which a fork of several participants can begin. All participants have to reach this
+    turn, except those that have ended their assessment early.
     """
     limits = [last_to_fork(inherited, end_time) for inherited in played if not inherited.has_ended_early]
     return min(limits) if limits else max(last_to_fork(inherited, end_time) for inherited in played)

@@ -38,7 +38,7 @@ _SENTENCES: dict[ResultStatus, str] = {"canceled": "The assessment was cancelled
 
 
 class ArchiveActivities:
-    """Writes archive entries; ``scrubber`` removes secrets from texts of the simulation with this id."""
+    """Writes archive entries. ``scrubber`` takes a simulation's id, and returns the scrubber for its texts."""
 
     def __init__(self, config: GreenAgentConfig, store: BlobStore, scrubber: Callable[[str], Scrubber]) -> None:
         self._config = config
@@ -163,7 +163,9 @@ def _archived_scenario(scenario: bytes, instance: Instance | None) -> bytes:
 
 
 def write_by_addresses(storage_url: str, archive_url: str, *rest: Any) -> None:
-    """Write the entry in a process that knows only the addresses of store and archive. Its parent indexes the entry."""
+    """Write the entry in a process that knows only the addresses of store and archive. The parent process indexes the
+    entry.
+    """
     _write(BlobStore(storage_url), Archive(archive_url), *rest, is_indexed=False)
 
 

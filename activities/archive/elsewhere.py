@@ -1,7 +1,7 @@
-"""Work that takes much memory, in a separate process that frees all of it at its end.
+"""Run work that takes much memory in a separate process. All memory is free again when the process ends.
 
-``do`` starts this module with ``python -m``. The child reads the pickled work from its standard input, and answers on
-its standard output.
+``do`` starts this module with ``python -m``. The child process reads the pickled work from standard input, and answers
+on standard output.
 """
 
 import pickle

@@ -1,4 +1,4 @@
-"""Inputs of the archive about an assessment."""
+"""The archive's input about an assessment."""
 
 import base64
 from collections.abc import Iterable
@@ -20,9 +20,12 @@ from purple_sdk.protocol.results import AssessmentResults
 class TurnNote(Model):
     """A turn that was played, for the archive; ``turn`` 0 is the beginning.
 
-    ``began_at`` and ``reached`` are simulated times. ``checkpoint`` is the simulation at ``reached``, and
-    ``events_processed`` counts the events until then. ``noise`` counts each kind of noise. ``moves`` has the cost of
-    each request under a measured clock, in simulated seconds.
+    Attributes:
+        began_at, reached: the turn's first and last simulated time.
+        checkpoint: the simulation at ``reached``.
+        events_processed: the number of events until ``reached``.
+        moves: the cost of each request under a measured clock, in simulated seconds.
+        noise: the count of each kind of noise.
     """
 
     turn: int
@@ -36,10 +39,13 @@ class TurnNote(Model):
 
 
 class ArchiveInput(OfAssessment):
-    """An assessment that has ended. ``updates`` are the items of its update stream, as base64 of Temporal's payloads.
+    """An assessment that has ended.
 
-    ``message`` is the A2A message that started the assessment; ``owner`` is the caller. ``trajectories`` are the stored
-    transcripts of turns.
+    Attributes:
+        owner: the caller.
+        message: the A2A message that started the assessment.
+        updates: the items of the update stream, as base64 of Temporal's payloads.
+        trajectories: the stored transcripts of turns.
     """
 
     context_id: str

@@ -33,8 +33,12 @@ def turn_records(
 ) -> list[TurnRecord]:
     """Return a record of every turn that was begun.
 
-    ``notes`` describe finished turns, and the beginning (0). ``turn_notes`` has the participant's notes by turn.
-    ``states`` has the state after each turn, if known; 0 is the beginning.
+    Args:
+        results: the result of the assessment.
+        updates: its update stream.
+        notes: the finished turns, and the beginning (0).
+        turn_notes: the participant's notes by turn.
+        states: the known states after the turns, by turn; 0 is the beginning.
     """
     by_turn = _updates_by_turn(updates)
     noted = {note.turn: note for note in notes}
@@ -92,7 +96,9 @@ def _updates_by_turn(updates: Sequence[ArchivedUpdate]) -> dict[int, list[Archiv
 
 
 def _arrivals(turn: int, states: Mapping[int, Items]) -> list[Arrival]:
-    """Return the messages that others have sent since the turn before; in the first turn, all unread ones."""
+    """Return the messages and calendar replies since the previous turn. For the first turn, return all unread
+    messages.
+    """
     was, now = states.get(turn - 2, {}), states.get(turn - 1)
     if now is None or (turn > 1 and not was):
         return []

@@ -4,13 +4,13 @@ From the outside in, with the reason for each place:
 
 1. *Observing* counts and logs the attempt as a whole, with its failure as Temporal gets it.
 2. *Timing* notes when the attempt began, before anything asks how long the step has been tried.
-3. *Heartbeats* are sent while all guards below run, so also while a result is stored, or during a wait for a simulator.
+3. *Heartbeats* are sent while all guards below run, even while a result is stored or a simulator is awaited.
 4. *Troubles* reports a failure to the workflow if it will be retried. It is outside scrubbing, to report clean text.
 5. *Keeping* stores a large result, patiently and with heartbeats. It must get the scrubbed result.
 6. *Scrubbing* takes secrets out of the result, the failure and the notes of the attempt.
 7. *Fencing* explains a refused fence in a sentence, which is scrubbed like any other.
-8. *Giving up* makes the failure of a lost blob final, so that *troubles* doesn't announce another attempt.
-9. *Moving* replaces the failure of a lost simulator by one that names another server. It must see the original failure.
+8. *Giving up* makes the failure of a lost blob final. Without it, *troubles* would announce another attempt.
+9. *Moving* replaces the failure of a lost simulator by a failure that names another server. It must see the original.
 
 A worker of several processes has one more guard outside all others. It reports to the parent process which attempts are
 running (``proctor.service.handing_back``).
@@ -37,7 +37,7 @@ def chain(beats: Heartbeats, scrubbing: Scrubbing, outside: Guard | None, moving
     Args:
         beats: the worker's heartbeats; ``beat_through`` starts them when the worker is made.
         scrubbing: removes the secrets.
-        outside: a guard around all others; None for none.
+        outside: a guard around all others, if there is one.
         moving: the guard that names another simulator; None if attempts don't use the shared simulators.
     """
     guards: Sequence[Guard | Interceptor | None] = (

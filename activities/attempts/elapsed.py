@@ -31,18 +31,16 @@ def since_scheduled() -> timedelta:
 
 
 def waited_for_worker() -> timedelta:
-    """Return the time from the step's scheduling to the beginning of this attempt. For a first attempt it is the wait
-    for a worker.
+    """Return the time from the step's scheduling to the beginning of this attempt. For a first attempt, this is the
+    wait for a worker.
     """
     info = activity.info()
     return max(info.started_time - info.scheduled_time, timedelta(0))
 
 
 def counting_stops() -> float | None:
-    """Return the seconds of a clock that is never set. It also counts while the process is stopped or the machine
-    sleeps.
-
-    None if the system has no such clock.
+    """Return the seconds of a monotonic clock that also counts while the process is stopped or the machine sleeps.
+    Return None if the system has no such clock.
     """
     return time.clock_gettime(time.CLOCK_BOOTTIME) if hasattr(time, "CLOCK_BOOTTIME") else None
 

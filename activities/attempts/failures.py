@@ -50,7 +50,7 @@ DEADLINE = Kind("Deadline")
 """The whole assessment took longer than it may."""
 
 SIMULATION_LOST = Kind("SimulationLost")
-"""The simulator lost what the participant did in this turn: the turn has to be played again."""
+"""The simulator lost the participant's actions of this turn: the turn has to be played again."""
 
 HOST_LOST = Kind("HostLost")
 """The simulator's server of an assessment is gone; a detail names the server on which the assessment continues."""
@@ -62,12 +62,12 @@ ENGINE_UNAVAILABLE = Kind("EngineUnavailable")
 """A Docker engine doesn't answer, or can't serve the request now; the next attempt may succeed."""
 
 TRIAL_FAILED = Kind("TrialFailed")
-"""A terminal trial can't continue, by fault of its task or of the participant. The first detail names the one at fault
-and the reason.
+"""A terminal trial can't continue because of its task or its participant. The first detail says which, and the
+reason.
 """
 
 WORKERS_LOST = Kind("WorkersLost")
-"""Workers were lost at a step repeatedly, without a result; the step begins again."""
+"""A step lost its workers repeatedly before it had a result; the step begins again."""
 
 CALLED_OFF = Kind("CalledOff")
 """The step was cancelled after it had called models; a detail has their usage
@@ -83,10 +83,10 @@ STORE_UNAVAILABLE = Kind("StoreUnavailableError")
 """The blob store is full, read-only, away or doesn't answer. ``proctor.storage.blobs`` raises an error of this name."""
 
 SCENARIO_BROKEN = Kind("ScenarioBroken")
-"""The scenario can't be played as it is."""
+"""The scenario is broken and can't be played."""
 
 EVALUATOR_FAILED = Kind("EvaluatorFailed")
-"""An evaluator of the scenario gave no verdict, by its own fault; its author has to fix it."""
+"""An evaluator of the scenario gave no verdict, by its own fault; the author has to fix the evaluator."""
 
 EVALUATOR_INTERRUPTED = Kind("EvaluatorInterrupted")
 """An evaluator couldn't reach the simulator, or was lost with its process; another try may help."""
@@ -130,8 +130,8 @@ def get_kind(problem: BaseException) -> str:
 
 
 def in_words(kind: str | None, message: str) -> str:
-    """Describe a failure, with a remedy if one is known. The description of a Python exception includes its name, since
-    the message alone isn't a sentence.
+    """Describe a failure, with a remedy if one is known. The name of a built-in exception is included, since its
+    message alone isn't a sentence.
     """
     if kind == "UESConnectionError" and "CERTIFICATE_VERIFY_FAILED" in message:
         return f"{message} (the simulator's certificate is not trusted; its authority's can be named in SSL_CERT_FILE)"

@@ -1,14 +1,14 @@
 """The fence of an attempt: a number by which simulator and participant recognise the newest attempt.
 
 The fence is the moment, in microseconds since 1970, at which Temporal handed out this attempt. It comes from Temporal's
-clock (``current_attempt_scheduled_time``). Fences only rise, over retries, steps, new runs and resets: an attempt is
-handed out after the previous one has failed, timed out or been abandoned. So fences order attempts by their right to
-act, not by the time of their actions. An attempt that was stopped before it claimed anything is refused too.
+clock (``current_attempt_scheduled_time``). An attempt is handed out after the previous one has failed, timed out or
+been abandoned. So fences only rise over retries, steps, new runs and resets. They order attempts by their right to act,
+not by the time of their actions. An old attempt is refused even if it was stopped before it claimed anything.
 
-Local activities have no such moment: an attempt that begins again on another worker counts as the first. So activities
+Local activities have no such moment: if one begins again on another worker, it counts as a first attempt. So activities
 that change a simulation are never local.
 
-If Temporal's clock goes back, new attempts are refused as outdated, and retried until the clock has caught up.
+If Temporal's clock goes back, new attempts are refused as outdated. They are retried until the clock has caught up.
 """
 
 from datetime import UTC, datetime, timedelta

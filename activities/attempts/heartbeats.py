@@ -1,7 +1,7 @@
 """Heartbeats of every activity with a heartbeat timeout. They carry an attempt's notes for the next attempt.
 
-A thread sends them, so a busy event loop isn't taken for a dead worker. Each heartbeat is a request to Temporal, and
-its cloud bills each one. An attempt beats often at first, to learn soon that it is cancelled, then less and less often.
+A thread sends the heartbeats, so a busy event loop isn't taken for a dead worker. Temporal Cloud bills each heartbeat.
+An attempt sends them often at first, to learn soon of a cancellation, then less and less often.
 """
 
 import asyncio
@@ -25,12 +25,12 @@ from temporalio.worker import ActivityOutboundInterceptor, ExecuteActivityInput,
 from proctor.activities.attempts.around import Around, Proceed
 
 BEAT_SECONDS = 0.5
-"""Pause before an attempt's first heartbeat if the worker runs few attempts. Each later pause is twice as long as the
-previous one.
+"""The longest pause before an attempt's first heartbeat. Each later pause is twice as long, if the timeout allows
+it.
 """
 
 _BEATS_A_SECOND = 100
-"""The rate of heartbeats for all attempts of a worker together, if their timeouts allow it."""
+"""The most heartbeats per second for all attempts of a worker together, if their timeouts allow it."""
 
 _BEATS_IN_TIMEOUT = 3
 _NOTE_SECONDS = timedelta(seconds=2)
@@ -61,10 +61,9 @@ def note_only(data: JsonValue) -> None:
 
 
 async def reach_temporal() -> None:
-    """Send the notes now, and wait until they are sent. The SDK sends heartbeats one after the other, so the notes may
-    be delayed.
-
-    If Temporal no longer accepts notes (the run was reset), the next heartbeat cancels the attempt.
+    """Send the notes at once, and wait until they are sent. The SDK sends heartbeats one after the other, which may
+    delay notes. If Temporal no longer accepts the notes because the run was reset, the next heartbeat cancels the
+    attempt.
     """
     heartbeat, client = _heartbeat.get(None), activity.client() if activity.in_activity() else None
     if heartbeat is None or client is None or heartbeat.encoding is None:
@@ -101,7 +100,7 @@ _heartbeat: ContextVar[_Heartbeat] = ContextVar("heartbeat")
 
 
 class Heartbeats(Around):
-    """A worker's interceptor that sends heartbeats for its activities after ``beat_through`` was called."""
+    """An interceptor that sends heartbeats for a worker's activities, once ``beat_through`` was called."""
 
     def __init__(self) -> None:
         # Last on the way out: the thread must send the notes as the other interceptors have changed them.

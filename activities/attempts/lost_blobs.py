@@ -14,10 +14,10 @@ from proctor.activities.attempts.failures import Kind
 from proctor.storage.blobs import BlobDamagedError, BlobNotFoundError
 
 _TRIES = 5
-"""The number of attempts at a damaged blob. Another writer of the same content may write the blob again in between."""
+"""The number of attempts at a damaged blob. Between them, another writer of the same content may repair the blob."""
 
 _MISSING_FOR = timedelta(seconds=30)
-"""How long a shared file system may not show a file that another machine has written."""
+"""How long a shared file system may hide a file that another machine has written."""
 
 
 async def giving_up(_input: ExecuteActivityInput, proceed: Proceed) -> Any:

@@ -1,7 +1,6 @@
-"""Text of others in fields that the Temporal UI renders as Markdown with HTML.
-
-The UI does so with a workflow's summary and its current details. It shows memos, search attributes, payloads, failures
-and summaries of activities as plain text.
+"""Escape text of others in fields that the Temporal UI renders as Markdown with HTML. These fields are a workflow's
+summary and its current details. The UI shows memos, search attributes, payloads, failures and summaries of activities
+as plain text.
 """
 
 import re

@@ -66,8 +66,8 @@ async def observing(input: ExecuteActivityInput, proceed: Proceed) -> Any:  # no
 
 
 def _count_ended(kind: str, payload: Any) -> None:
-    """Count archived assessments and trials. If Temporal never heard of the attempt that archived an assessment, the
-    assessment is counted twice.
+    """Count an archived assessment or trial. If Temporal never learns that the attempt succeeded, the retry counts
+    again.
     """
     if kind == "archive":
         ASSESSMENTS_ENDED.labels("assessment", str(payload.results.status)).inc()

@@ -1,7 +1,7 @@
 """Notes of an attempt for later attempts, such as the tasks that the participant may still work on.
 
-Notes outlive their attempt: the next attempt has them, the workflow gets them with a failure, and Temporal keeps the
-notes of ended runs. A participant of protocol 0.3 can't list its tasks, so only these notes let us cancel its old ones.
+Notes outlive their attempt. The next attempt has them, the workflow gets them with a failure, and Temporal keeps those
+of ended runs. A participant of protocol 0.3 can't list its tasks, so only these notes let us cancel its old tasks.
 """
 
 from contextlib import suppress
@@ -28,10 +28,8 @@ _CALLED_OFF = PendingActivityState.PENDING_ACTIVITY_STATE_CANCEL_REQUESTED
 
 
 class MarkNote(Model):
-    """The simulation was marked: from then on the participant may have been asked.
-
-    A stopped attempt may wake up and mark a simulator that has lost all data. Its mark differs, so it isn't taken for
-    the noted mark.
+    """The simulation was marked. Since then, the participant may have been asked to play. A stopped attempt may wake up
+    and mark a simulator that has lost all data. That mark differs from the noted mark.
     """
 
     kind: Literal["mark"] = "mark"
@@ -82,8 +80,8 @@ def note(made: Note) -> None:
 
 
 async def note_task(task_id: str | None) -> None:
-    """Note a task, if there is one, and wait until Temporal has the note. After a reset, only the note names the
-    task.
+    """Note a task, unless ``task_id`` is None, and wait until Temporal has the note. After a reset, only the note names
+    the task.
     """
     if task_id and task_id not in noted_tasks():
         note(TaskNote(task_id=task_id))
@@ -114,8 +112,8 @@ def with_tasks(problem: ApplicationError) -> ApplicationError:
 
 
 def find_unfinished_tasks(problem: ActivityError) -> list[str]:
-    """Return the participant's tasks that a failed step left open, even if the step's workers were lost. Workflows call
-    it.
+    """Return the participant's tasks that a failed step left open, even if the step's workers were lost. For
+    workflows.
     """
     cause = problem.cause
     if isinstance(cause, ActivityTimeoutError):
@@ -125,9 +123,8 @@ def find_unfinished_tasks(problem: ActivityError) -> list[str]:
 
 
 async def tasks_called_off() -> list[str]:
-    """Return tasks of this run's attempts that were cancelled and have not ended yet.
-
-    An attempt learns at its next heartbeat that it is cancelled. It never learns it if its worker has just died.
+    """Return the participant's tasks of cancelled attempts of this run that have not ended yet. An attempt learns of
+    its cancellation at its next heartbeat, or never if its worker has just died.
     """
     return await _tasks_under_way(_own_run(), only_called_off=True)
 
@@ -139,7 +136,7 @@ async def has_run_ended() -> bool:
 
 
 async def tasks_of_earlier_runs() -> list[str]:
-    """Return tasks of attempts that were running when an earlier run of this assessment was reset."""
+    """Return the participant's tasks of attempts that were running when an earlier run of this assessment was reset."""
     info, client = activity.info(), activity.client()
     tasks: list[str] = []
     with suppress(RPCError):

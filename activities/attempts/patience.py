@@ -1,7 +1,7 @@
 """Wait inside an attempt for an absent simulator or store, since the participant isn't to blame for the absence.
 
-Temporal's worker would store a large result after the activity's last heartbeat, and a failure would cost one of its
-few attempts. ``keeping`` stores the result before that.
+Without ``keeping``, Temporal's worker would store a large result after the activity's last heartbeat, and a failure
+would cost an attempt. ``keeping`` stores the result earlier.
 """
 
 import asyncio
@@ -29,8 +29,8 @@ WITHOUT_SIMULATOR: ContextVar[float] = ContextVar("patience_without_simulator", 
 async def patiently(work: Callable[[], Awaitable[T]]) -> T:
     """Do repeatable work; if the simulator or the store is away, wait and repeat it.
 
-    This is for activities that wait for the participant. They have few attempts, to give up an absent participant soon.
-    An absent simulator or a full store must not use up these attempts. Raises the last error if the wait was too long.
+    Activities that wait for the participant have few attempts, to give up an absent participant soon. An absent
+    simulator or a full store must not use up these attempts. Raises the last error if the wait was too long.
     """
     clock = asyncio.get_running_loop().time
     began_at = clock()

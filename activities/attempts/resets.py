@@ -1,5 +1,5 @@
-"""Read resets from an assessment's history. A reset makes a step of the workflow fail at the time of the reset. The
-time from the step's beginning to that failure was not played.
+"""Read resets from an assessment's history. A reset makes a workflow task fail at the time of the reset. No turn was
+played between the beginning of that workflow task and its failure.
 """
 
 from collections.abc import AsyncIterator
@@ -29,7 +29,7 @@ class ResetActivities:
 
 
 async def pauses(history: AsyncIterator[HistoryEvent], since: datetime) -> timedelta:
-    """Return how long resets have paused a run, counting steps that began at ``since`` or later."""
+    """Return how long resets have paused a run, counting workflow tasks that began at ``since`` or later."""
     paused, begun = timedelta(0), since
     async for event in history:
         at = event.event_time.ToDatetime(tzinfo=UTC)
@@ -45,7 +45,7 @@ WITH_CURRENT_EVALUATORS = "with current evaluators"
 
 
 async def asks_for_current_evaluators(history: AsyncIterator[HistoryEvent]) -> bool:
-    """Return whether the reset that began this run asks for today's evaluators. It is the last reset in the history."""
+    """Return whether the reset that began this run, the last in the history, asks for today's evaluators."""
     is_asked = False
     async for event in history:
         if event.event_type == _STEP_FAILED and _is_by_reset(event):

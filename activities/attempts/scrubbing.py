@@ -90,8 +90,8 @@ class Scrubber:
         return not any(secret in written for secret in self._as_json) and not _KEYS_AS_JSON.search(written)
 
     def failure(self, problem: BaseException) -> BaseException:
-        """Return an exception without secrets in it and its causes, with storable messages. An exception with secrets
-        is built again, with the type that Temporal would show.
+        """Return an exception with storable messages and without secrets, its causes included. An exception that needs
+        changes is built again, with the type that Temporal would show.
         """
         cause = problem.__cause__ or (None if problem.__suppress_context__ else problem.__context__)
         clean_cause = cause and self.failure(cause)

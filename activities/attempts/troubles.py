@@ -1,7 +1,7 @@
 """Report the failures of a step to the assessment's caller, if the step will be retried.
 
-The signal ``trouble`` brings a failure to the workflow, which publishes it. A workflow hears only of running steps,
-because a reset repeats later signals.
+The signal ``trouble`` brings a failure to the workflow, which publishes it. Signals are sent only while the step is
+running, because a reset repeats later signals.
 
 * ``troubles``, a guard, reports an attempt that will be retried, after ``TELL_AFTER`` seconds of trying
 * ``Wait`` is for an activity that repeatedly looks for a service (a simulator, a store) inside an attempt
@@ -76,7 +76,7 @@ class Trouble(Model):
         answer: the reason of the failure, in words.
         attempt: the number of the failed attempt, from 1.
         attempts: the most attempts; 0 for no limit.
-        is_waiting: whether the attempt waits and has not failed.
+        is_waiting: whether the attempt still waits, and has not failed.
     """
 
     step: str
@@ -169,7 +169,7 @@ def seconds_to_retry(info: activity.Info, problem: BaseException) -> float | Non
 
 
 async def _tell(problem: BaseException, *, is_waiting: bool = False) -> None:
-    """Send the signal. An error of Temporal is ignored, for example because the workflow has ended."""
+    """Send the signal. Temporal's errors are ignored: the workflow may have ended."""
     info = activity.info()
     if info.workflow_id is None:
         return

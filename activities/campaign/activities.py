@@ -128,8 +128,8 @@ _READ_AT_ONCE = 32
 async def taken_over(
     store: BlobStore, campaign_id: str, cells: Sequence[plans.Cell], owner: str, kind: str
 ) -> tuple[plans.TakenOver | None, list[plans.Cell], list[str]]:
-    """Divide the cells into those that an ended campaign of the same caller has played, and those left to play. Return
-    both, and warnings.
+    """Divide cells into those that an ended campaign of the same caller has played and those left to play. Return both,
+    and warnings.
 
     Raises ``BadRequestError`` if there is no such campaign, or if its results were removed.
     """
@@ -187,7 +187,7 @@ async def _with_results(store: BlobStore, played: Sequence[plans.EndedCell]) -> 
 
 
 def _counts(ended: plans.EndedCell) -> bool:
-    """Return whether a cell is done: it was completed, or failed by the participant's fault."""
+    """Return whether a cell is done: completed, or failed by the participant's fault."""
     return not ended.outcome.may_be_played_again and ended.outcome.status != "canceled"
 
 

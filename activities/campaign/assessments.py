@@ -93,7 +93,7 @@ class AssessmentRuns:
         return is_run_request(request)
 
     async def plan(self, campaign_id: str, request: Raw, owner: str = "") -> plans.CampaignPlan:
-        """Check agents and scenarios, and order the assessments: first each one once, then all of them again."""
+        """Check agents and scenarios, and order the assessments. Each is played once before any is repeated."""
         if self._config.card_subject == "terminal-bench":
             raise BadRequestError("This evaluator runs terminal tasks only: write config.benchmark and config.dataset.")
         asked = parse_run_request(request)
@@ -250,7 +250,7 @@ class AssessmentRuns:
     async def _load(self, scenario_id: str, config: RunConfig) -> tuple[str, list[str]]:
         """Return the hash of a scenario's files, and its roles if it has several participants.
 
-        For a family, make its first day as a test, and return the hash of the family's code.
+        For a family, make the first day to test its code, and return the hash of the code.
         """
         difficulty = config.difficulties[0] if config.difficulties else None
         try:

@@ -33,8 +33,8 @@ class Cell(Model):
     """One trial or assessment of a campaign.
 
     Attributes:
-        cell_id: its name in the campaign, and part of its workflow's id. The name stays the same if the campaign has
-            more cells.
+        cell_id: its name in the campaign, and part of its workflow's id. The name doesn't depend on the campaign's
+            other cells.
         label: its name for people.
         group: the group of similar cells, for people: an agent on a scenario, a terminal task.
         workflow: the workflow that plays it; it gets a ``CellInput`` and returns a ``CellOutcome``.
@@ -61,10 +61,11 @@ class CellInput(Model):
 
 
 class CellOutcome(Model):
-    """The outcome of a cell; ``result`` is the blob with the full result.
+    """The outcome of a cell.
 
     Attributes:
-        may_be_played_again: the cell failed, and another try may help.
+        may_be_played_again: whether the cell failed and another try may help.
+        result: the blob with the full result.
         score: 0 to 1.
         places: task queues with leftovers that aren't needed after the campaign.
         unpriced: whether the cell called models without a known price.
@@ -101,7 +102,9 @@ class CellList(Model):
 
 
 class TakenOver(Model):
-    """Cells that an earlier campaign has played and that this campaign counts. ``page`` is a page of its ledger."""
+    """Cells that an earlier campaign has played and that this campaign counts. ``page`` is a page of this campaign's
+    ledger.
+    """
 
     page: BlobRef
     cell_ids: list[str]
@@ -124,7 +127,7 @@ class CampaignPlan(Model):
         at_once: the most cells at the same time.
         lane_limits: by kind of lane, how many cells may use one lane at once.
         tries: the most plays of a cell that may be played again.
-        max_cost, max_tokens, max_seconds: limits of the campaign. No cell begins that would probably pass one of them.
+        max_cost, max_tokens, max_seconds: limits of the campaign. A cell that would probably pass one doesn't begin.
         taken_over: the cells that an earlier campaign has played.
         shared: inputs of every cell's workflow.
         cleanup: the activity that removes leftovers by the campaign's id. It runs on each task queue with leftovers.
@@ -166,8 +169,12 @@ class LedgerInput(Model):
 
 
 class SumUpInput(Model):
-    """The inputs of a campaign's result; ``ended`` are the outcomes outside the pages of the ledger. ``stopped`` names
-    the limit that kept the remaining cells from being played.
+    """The inputs of a campaign's result.
+
+    Attributes:
+        stopped: the limit that kept the remaining cells from being played.
+        ledger: the stored pages of ended cells.
+        ended: the ended cells that are not in these pages.
     """
 
     plan: CampaignPlan
@@ -182,10 +189,14 @@ class SumUpInput(Model):
 
 
 class Summed(Model):
-    """A campaign's result: the blob with its JSON, a sentence, and a share as its score.
+    """A campaign's result.
 
-    ``ledger`` is the blob with all cells' outcomes. ``runs`` is the blob for the statistics, with a ``Run`` on each
-    line.
+    Attributes:
+        results: the blob with the result's JSON.
+        sentence: the result in words.
+        score: a share, 0 to 1.
+        ledger: the blob with all cells' outcomes.
+        runs: the blob for the statistics, with a ``Run`` on each line.
     """
 
     results: BlobRef

@@ -10,8 +10,8 @@ from proctor.protocol.scenario import ScenarioConfig
 ANSWERED_IN_A_TURN = 20
 """How many of a turn's messages one character reads; the rest stay unanswered.
 
-Each message that is read is a separate step, with a model call if there is a model. A participant that writes thousands
-of messages must not make the history too large, nor the operator's bill.
+Each message that is read is a separate step, with a model call if there is a model. The limit protects the workflow's
+history and the operator's bill from a participant that writes thousands of messages.
 """
 
 
@@ -35,10 +35,11 @@ def answerable(
 def characters_addressed(message: OutgoingMessage, scenario: ScenarioConfig) -> list[str]:
     """Return the ids of the characters whom a message reached and who might reply to it.
 
-    To, CC and BCC count alike. Each id comes once, in the order of the addresses. The user, for whom the participant
-    works, is included only if the scenario's ``user_talks`` says so. Left out are:
+    To, CC and BCC count alike. Each id comes once, in the order of the addresses. Deletions and RSVPs reach no
+    character. The user, for whom the participant works, is included only if the scenario's ``user_talks`` names the
+    modality. Left out are:
 
-    * any other sender of the message
+    * the sender of an email or SMS, unless it is the user
     * addresses without an owner
     * people whose ``config`` says ``blocked: true``
     * people for whom other participants work
@@ -63,8 +64,8 @@ def characters_addressed(message: OutgoingMessage, scenario: ScenarioConfig) -> 
 
 
 def roles_reached(messages: Iterable[OutgoingMessage], scenario: ScenarioConfig) -> list[tuple[OutgoingMessage, str]]:
-    """Return the messages of a turn that users of other roles read, in order, each with one such role. A user reads the
-    first ``ANSWERED_IN_A_TURN`` messages.
+    """Return the messages of a turn that users of other roles read, in order. Each pair has a message and one role. A
+    user reads the first ``ANSWERED_IN_A_TURN`` messages. Chat messages reach no other role.
 
     An RSVP goes to the organizer. Other changes of the calendar go to the invited people.
     """

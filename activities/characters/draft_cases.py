@@ -30,8 +30,8 @@ class DraftCase(NamedTuple):
 
 
 class DraftOutcome(NamedTuple):
-    """The guard's verdict on a case: the fault, or None. ``is_readable`` is False if its model's answer can't
-    be used.
+    """The guard's verdict on a case: the fault, or None. If the model's answer can't be used, ``is_readable`` is False
+    and ``fault`` is the error.
     """
 
     case: DraftCase
@@ -40,8 +40,8 @@ class DraftOutcome(NamedTuple):
 
 
 def draft_cases(scenario: ScenarioConfig) -> list[DraftCase]:
-    """Make the cases of all people with an address: allowed answers, four kinds of faulty answers, and an answer with a
-    secret.
+    """Make the cases of all people with an email address: allowed answers, four kinds of faulty answers, and an answer
+    with another person's secret, if there is one.
     """
     return [
         DraftCase(kind, key, _question(person, scenario), draft)

@@ -30,12 +30,13 @@ async def respond(
     turn: int,
     guard: Guard | None = None,
 ) -> CharacterReply | None:
-    """Decide whether a character replies to a message, and with what text. None means silence; a message that didn't
-    reach the character also gets None.
+    """Return a character's reply to a message. Return None if the character stays silent, or if the message didn't
+    reach it.
 
     With a model, the character decides first and then writes; ``guard`` refuses drafts that can't be sent. Without a
-    model, the first of the character's ``scripted_replies`` that matches is the reply; it stays silent if none does.
-    The delay is drawn at random from seed, turn, character and message. Raises the errors of ``structured.ask``.
+    model, or if all drafts were refused, the reply is the first of the ``scripted_replies`` that matches. The character
+    stays silent if none matches. The delay is a random draw from seed, turn, character and message. Raises the errors
+    of ``structured.ask``.
     """
     if character_id not in characters_addressed(message, scenario):
         return None
@@ -128,8 +129,8 @@ def _too_long(text: str) -> str | None:
 
 
 def _delay(person: CharacterProfile, seed: int | None, turn: int, character_id: str, message: OutgoingMessage) -> int:
-    """Return the whole seconds until the reply. The random draw depends on texts, not on ids, which may differ in
-    another run.
+    """Return the whole seconds until the reply. The random draw depends on the message's text, not on its id, which
+    differs between runs.
     """
     content = [message.modality, message.to, message.cc, message.attendees, searched_text(message)]
     source = json.dumps([seed, turn, character_id, content], ensure_ascii=True)

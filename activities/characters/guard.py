@@ -27,8 +27,8 @@ _SHARED_WORDS = 6
 """A shared run of this many words from another person's instructions counts as a disclosed secret."""
 
 _PARROTED = 0.7
-"""The share of a draft's runs of ``_SHARED_WORDS`` words that come from the message. From this share on, the draft only
-repeats the message.
+"""If at least this share of a draft's runs of ``_SHARED_WORDS`` words comes from the message, the draft is a
+repetition.
 """
 
 _NUMBER = r"\d+(?:[.,'’ ]\d{3})*(?:[.,]\d{1,2})?"
@@ -64,7 +64,7 @@ class Guard:
     """Checks the drafts of one answer, and counts them.
 
     Attributes:
-        checker: the model that checks drafts which the rules let pass. If it is None, only the rules count.
+        checker: the model that checks drafts after the rules; if None, only the rules count.
         drafts: the numbers of written and refused drafts so far.
     """
 
@@ -74,8 +74,8 @@ class Guard:
     async def find_fault(
         self, draft: str, message: OutgoingMessage, character_id: str, scenario: ScenarioConfig
     ) -> str | None:
-        """Count a draft. Return the reason why it can't be sent, as a sentence; None if it can. Raises the errors of
-        ``structured.ask``.
+        """Check and count a draft. Return a sentence that says why the draft can't be sent, or None if it can. Raises
+        the errors of ``structured.ask``.
         """
         fault = rule_broken(draft, message, character_id, scenario)
         if fault is None and self.checker is not None:
@@ -205,11 +205,11 @@ number of its repetitions.
 def unlike_a_message(
     draft: str, message: OutgoingMessage, character_id: str, scenario: ScenarioConfig, known: str
 ) -> str | None:
-    """Describe a text that no person would send, as a sentence; None if the draft has no such fault.
+    """Return a sentence that says why no person would send a draft; None if the draft has no such fault.
 
     Args:
         draft: the model's text; it may be empty, like the comment on an invitation.
-        message: the message that it answers.
+        message: the message that the draft answers.
         character_id: the character in whose name it was written.
         scenario: the scenario with the people.
         known: texts that the person may quote: its own instructions, and messages to it.

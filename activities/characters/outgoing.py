@@ -185,7 +185,7 @@ def _calendar(appointments: Iterable[Json], event: Json, data: Json) -> Outgoing
 
 
 def _more(modality: str, message: Json) -> dict[str, Any]:
-    """Return the other fields of a message. A false ``is_all_day`` is kept, since the event may have been all-day
+    """Return the other fields of a message. A false ``all_day`` is kept, since the event may have been all-day
     before.
     """
     return {name: value for name in _MORE[modality] if (value := message.get(name)) not in (None, [])}

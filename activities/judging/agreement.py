@@ -68,9 +68,9 @@ def agreement(pairs: Sequence[Pair]) -> Agreement:
 def cohens_kappa(labels: Sequence[tuple[str, str]]) -> float | None:
     """Return the agreement beyond chance of two people who labelled the same items (Cohen 1960).
 
-    The formula is ``(p_o - p_e) / (1 - p_e)``. ``p_o`` is the share on which they agree, ``p_e`` the share on which
-    random labels of the same frequencies would agree. 1 is full agreement, 0 agreement by chance. None if chance alone
-    agrees on everything, or there is nothing to compare.
+    The formula is ``(p_o - p_e) / (1 - p_e)``. ``p_o`` is the share of equal labels. ``p_e`` is the share of equal
+    labels if both labelled at random with the same frequencies. The result is 1 for full agreement, and 0 for agreement
+    by chance. None if there are no labels, or if all labels are the same.
     """
     total = len(labels)
     if not total:

@@ -56,8 +56,8 @@ class AskedModels:
         return self._judges(None)[0]
 
     def _judges(self, prompt_version: str | None) -> list[Judge]:
-        """Return the panel: each model once per vote, with consecutive seeds. It is empty offline. An attempt after
-        refused answers uses another seed. ``prompt_version`` is None for evaluators' own questions.
+        """Return the panel: each model once per vote, with consecutive seeds. It is empty offline. Each attempt uses
+        other seeds. ``prompt_version`` is None for evaluators' own questions.
         """
         if self.plan.offline:
             return []

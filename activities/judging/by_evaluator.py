@@ -31,7 +31,7 @@ _Place = tuple[str, str | None, BlobRef]
 
 
 class EvaluatorJudge:
-    """Runs evaluators, each with a client of the simulation's state after the last turn."""
+    """Runs evaluators. Each gets a client for the simulation in its state after the last turn."""
 
     def __init__(self, store: BlobStore, scenarios: Scenarios, simulations: Simulations) -> None:
         self._store = store
@@ -86,8 +86,8 @@ class EvaluatorJudge:
         return await models.with_calibration(result, "facts") if models.meter.read() else result
 
     async def _code(self, payload: JudgeInput) -> tuple[Path, str]:
-        """Return the folder of the evaluators and the hash of its files. They are those stored at admission, unless a
-        reset asks for the current ones.
+        """Return the folder of the evaluators and the hash of its files. These are the files stored at admission,
+        unless a reset asks for the current ones.
         """
         plan = payload.plan
         if payload.is_reset and await self._is_current_wanted():
@@ -97,7 +97,7 @@ class EvaluatorJudge:
         return await self._scenarios.unpack_frozen_code(plan.scenario_id, plan.package), plan.package.sha256
 
     async def _is_current_wanted(self) -> bool:
-        """Return whether this run is a reset that asks for the current evaluators. Its history is read once."""
+        """Return whether this run is a reset that asks for the current evaluators. The run's history is read once."""
         run = activity.info().workflow_run_id or ""
         async with self._reading.setdefault(run, asyncio.Lock()):
             if run not in self._wants_current:
@@ -124,7 +124,7 @@ class SharedLooks:
         """Return the simulation. The first judgement restores it for all simultaneous ones. After judging, each
         judgement makes sure that the simulation is still the same.
 
-        A local activity uses the fence of ``conclude``. Its own time comes from the worker's clock, which must not be a
+        A local activity uses the fence of ``conclude``. Its own time comes from the worker's clock, and must not be a
         fence.
         """
         place = _find_place(payload)
@@ -139,8 +139,8 @@ class SharedLooks:
         return simulation
 
     async def require_still(self, payload: JudgeInput, simulation: Simulation) -> None:
-        """Do as ``proctor.activities.simulation.simulations.require_still``. If that fails, the next judgement restores
-        the simulation again.
+        """Call ``proctor.activities.simulation.simulations.require_still``. If the call fails, the next judgement
+        restores the simulation again.
         """
         try:
             await require_still(simulation)

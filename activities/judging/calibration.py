@@ -1,7 +1,7 @@
 """Calibration: measures a judging model by cases with known verdicts.
 
-Its figures are kept in the state folder for results (``list_calibrations``). They hold for one scenario, one model and
-one version of the judge's prompt.
+The figures are kept in the state folder, and results show them (``list_calibrations``). They hold for one scenario, one
+model and one version of the judge's prompt.
 """
 
 import asyncio
@@ -38,7 +38,7 @@ from purple_sdk.protocol.provenance import ModelUse
 from purple_sdk.settings.prices import Prices
 
 FEWEST_KAPPA = 0.6
-"""The lowest kappa of a reliable judge: results warn of judges with a lower one. It is the lower end of "substantial"
+"""The lowest kappa of a reliable judge. Results warn of judges below it. The value is the lower end of "substantial"
 agreement (Landis and Koch, "The Measurement of Observer Agreement for Categorical Data", Biometrics 33, 1977).
 """
 
@@ -51,9 +51,8 @@ _FACT = "fact"
 
 
 class CaseOutcome(Model):
-    """The outcome of one case: the judge's points. If they are None, the outcome says why its answers aren't credible.
-
-    ``quotes`` are the words of the evidence on which the judge based its verdict.
+    """The author's and the judge's points for one case. If ``judge`` is None, ``reason`` says why the judge's answers
+    aren't credible. ``quotes`` are the words of the evidence on which the judge based its verdict.
     """
 
     id: str
@@ -93,7 +92,7 @@ class Calibration(Model):
 
     @property
     def kappa(self) -> float | None:
-        """The lower of the kappas of items and of facts; None if one isn't defined."""
+        """The kappa of items or of facts, the lower of the two. None if either isn't defined."""
         kappas = [
             agreement([outcome.pair for outcome in self.outcomes if (outcome.kind == _FACT) == (what == "facts")]).kappa
             for what in self.covers
@@ -223,8 +222,8 @@ async def _judge_case(
 
 
 def keep(calibration: Calibration, state: Path) -> Path:
-    """Store a calibration in the state folder, and return its file. It replaces an earlier one of the same scenario,
-    model and prompt.
+    """Store a calibration in the state folder, and return its file. An earlier calibration of the same scenario, model
+    and prompt is replaced.
     """
     path = _file(state, calibration.scenario_id, calibration.model)
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)

@@ -1,7 +1,7 @@
 """A scenario's calibration cases: small pieces of evidence, each with its author's verdict on one item.
 
 ``calibration/*.jsonl`` has one case per line. A case becomes records in the same way as an assessment's evidence. Cases
-of facts are in ``paraphrases/*.txt``. Each line is a text that states the fact, or one that doesn't.
+of facts are in ``paraphrases/*.txt``. Each line is a text that states a fact, or a text that doesn't.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -23,7 +23,7 @@ from proctor.storage.blobs import BlobStore
 from purple_sdk.protocol.results import CriterionResult, unscored
 
 _LAST_RESORT = 3
-"""The attempt from which a judge without a credible verdict counts as in doubt and no longer fails."""
+"""From this attempt on, a judge without a credible verdict counts as in doubt and no longer fails."""
 
 
 async def judge_by_rubric(
@@ -68,7 +68,7 @@ async def judge(
         criterion: the criterion to score, one of the scenario's.
         scenario: the scenario as it was admitted.
         ctx: the evidence.
-        judges: the models. Offline it is empty, and a rubric's mechanical checks score the items that have a check.
+        judges: the models; empty offline. Then a rubric's mechanical checks score the items that have a check.
         window: how many characters of evidence a model reads at once.
         is_last_resort: whether a judge without usable answers counts as in doubt, and doesn't fail.
 

@@ -215,8 +215,8 @@ def _needs_quote(item: Item, points: int | None) -> bool:
 def combine(item: Item, verdicts: Sequence[ItemVerdict]) -> ItemVerdict:
     """Combine the verdicts of all windows.
 
-    If an item can be earned in any window, its best window counts; without a window that bears on it, it gets 0. If an
-    item is kept unless violated, its worst window counts; without a window that bears on it, it gets all points.
+    If an item can be earned in any window, its best window counts. The item gets 0 if no window bears on it. If an item
+    is kept unless violated, its worst window counts. The item gets all points if no window bears on it.
     """
     bearing = [verdict for verdict in verdicts if verdict.points is not None]
     if not bearing:

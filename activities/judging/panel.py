@@ -1,5 +1,5 @@
 """Let several judges score one criterion. Each item gets the median of its points, which is robust against one judge's
-error. Of two middle values, the lower one counts. The difference between the two is reported as a doubt.
+error. If there are two middle values, the lower one counts, and their difference is reported as a doubt.
 """
 
 from collections.abc import Sequence

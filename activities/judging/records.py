@@ -1,5 +1,5 @@
-"""Make the records that a judging model sees: one for each text that the participant wrote, action, note and state
-entry.
+"""Make the records that a judging model sees. Each action, each note, each text by the participant and each state entry
+becomes one record.
 
 Each record is JSON on a separate line, so no text can imitate another record. Nothing is dropped: long evidence is
 split into several *windows*.
@@ -21,7 +21,7 @@ from purple_sdk.protocol.results import ActionLogEntryWithTurn
 Kind = Literal["writing", "action", "note", "state"]
 
 SHORTEST_QUOTE = 8
-"""The fewest characters of a quote that shows something. A single letter is in every record."""
+"""The fewest characters of a quote that proves something: a single letter is in every record."""
 
 _SHORTEST_WORD = 5
 
@@ -29,7 +29,7 @@ _OVERLAP = 400
 """How many characters two neighbouring parts of a long text share, so a quotation is wholly in one of them."""
 
 _SHORT = 40
-"""The characters of a short parameter. It stays in its action's record, even if the record of the text has it too."""
+"""The most characters of a short parameter, which stays in its action's record even if the text's record has it too."""
 
 _ENTRIES = {"email": "emails", "sms": "messages", "chat": "messages", "calendar": "events", "contacts": "contacts"}
 _TIMES = ("received_at", "sent_at", "timestamp", "start", "updated_at", "created_at")
@@ -136,8 +136,8 @@ def windows(records: Sequence[Record], budget: int) -> list[Window]:
 
 
 def make_records(ctx: AgentBeatsEvalContext) -> list[Record]:
-    """Return every record of an assessment in this order: the participant's texts and actions, its notes, the changed
-    entries of the state, the other entries.
+    """Return all records of an assessment: the participant's actions and texts, its notes, the changed entries of the
+    state, and the other entries, in this order.
     """
     return [*_doings(ctx.action_log), *_notes(ctx.turn_notes), *_state(ctx)]
 

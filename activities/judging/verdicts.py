@@ -72,8 +72,8 @@ _NOISE = 1e-9
 
 
 def work_criterion(criterion: EvaluationCriterion) -> EvaluationCriterion | None:
-    """Return the criterion by which the scenario's function measures the share of the work that was done. None if the
-    given criterion asks for no such measure.
+    """Return a criterion for the scenario's function that measures how much of the work was done. None if ``criterion``
+    names no such function.
     """
     if criterion.work_evaluator_id is None:
         return None

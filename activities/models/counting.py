@@ -58,7 +58,7 @@ class Counter(BaseCallbackHandler):
         self._add(usage)
 
     def on_llm_error(self, error: BaseException, *, run_id: UUID | None = None, **kwargs: Any) -> None:
-        """Add the tokens of an answer for which the client raises, since it was cut off or filtered. Such an answer is
+        """Add the tokens of an answer that was cut off or filtered. The client raises for such an answer, but it is
         billed too.
         """
         usage = _plausible(_read_completion_usage(error.completion)) if hasattr(error, "completion") else None
@@ -148,7 +148,7 @@ def _read_completion_usage(completion: Any) -> UsageMetadata | None:
 
 
 def _plausible(usage: UsageMetadata | None) -> UsageMetadata | None:
-    """Return a usage as the endpoint reported it; None (unknown) if it has no counts."""
+    """Return an endpoint's usage unchanged, or None (unknown) if a count is missing or implausible."""
     counts = [] if usage is None else [usage["input_tokens"], usage["output_tokens"], usage["total_tokens"]]
     return usage if all(type(count) is int and 0 <= count < _MOST_TOKENS for count in counts) else None
 

@@ -1,7 +1,6 @@
-"""A queue before each model endpoint: this process sends it at most N requests at once.
-
-A slow server that gets many requests at once works on all of them until each has timed out. The wait in this queue
-doesn't count: a request's time limit begins when the request is sent.
+"""A queue before each model endpoint, which limits how many requests this process sends at once. Without a limit, a
+slow server would work on many requests until all have timed out. A request's time limit begins when the request leaves
+the queue.
 """
 
 import asyncio

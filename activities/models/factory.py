@@ -216,8 +216,8 @@ def missing_setting(model: str, base_url: str | None) -> str | None:
     """Return the environment variable that a model needs and that isn't set, for example ``OPENAI_API_KEY``. None if
     nothing is missing. Raises the errors of ``LLMFactory.detect_provider``.
 
-    The user's own server needs no key; ``base_url`` or a variable of the provider has its address. Azure always needs
-    its key, since its address belongs to the deployment.
+    The user's own server needs no key: its address is in ``base_url`` or a variable of the provider. Azure always needs
+    a key, since every deployment has its own address.
     """
     provider = LLMFactory.detect_provider(model)
     keys = _PROVIDERS[provider].keys

@@ -60,7 +60,7 @@ def attempt_meter(prices: Prices) -> Iterator[Meter]:
 
 
 def find_usage(problem: ActivityError) -> list[ModelUse]:
-    """Return a failed activity's usage of models, from its failure or its last heartbeat. Workflows call it."""
+    """Return a failed activity's usage of models, from its failure or its last heartbeat. For workflows."""
     cause = problem.cause
     if isinstance(cause, ActivityTimeoutError):
         notes = cause.last_heartbeat_details

@@ -14,7 +14,7 @@ _MARKER = re.compile(r"<(?=\s*+(?:/\s*+)?untrusted)", re.IGNORECASE)  # possessi
 
 
 def quote_untrusted(source: str, text: str) -> str:
-    """Put text between markers that it can't forge.
+    """Put a text between markers that the text can't forge.
 
     The markers' id is a hash of the text, so the text can't contain it. Look-alike markers in the text are made
     harmless too.

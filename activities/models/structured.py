@@ -1,5 +1,5 @@
-"""Get structured answers from any chat model. An answer is checked, and requested once more if it is unusable; it is
-never guessed.
+"""Get structured answers from any chat model. Each answer is checked. An unusable answer is requested once more, never
+guessed.
 
 There are several ways to ask, and the first one that works with a server is remembered:
 
@@ -32,8 +32,8 @@ Check = Callable[[AnswerT], str | None]
 
 _TEXT = "text"
 _WITHOUT_LENGTHS = "json_schema without lengths"
-"""The way without ``maxLength``, a word that some providers refuse. Without it, small models ramble for thousands of
-tokens in a string.
+"""The way for providers that refuse ``maxLength``. Other ways keep the limit, since small models may ramble for
+thousands of tokens in a string.
 """
 
 _LENGTHS = {"maxLength", "maxItems", "minItems"}
@@ -46,9 +46,7 @@ _MODES: dict[str, tuple[str, ...]] = {
 _OTHER_MODES = (_TEXT,)
 _LONGEST_SHOWN = 2000
 _MOST_FAILED = 100
-"""The most braces in an answer at which no object begins. Each attempt to parse takes time in proportion to the
-answer.
-"""
+"""The most failed attempts to parse an object in one answer. Each attempt takes time in proportion to the answer."""
 MOST_CHARACTERS = 200_000
 """The longest answer that is parsed: parsing blocks the event loop for all other work."""
 
@@ -76,13 +74,13 @@ async def ask(
             none.
         context: text before the question, the same for many questions. Providers that cache by prefix serve it from
             their cache; providers that want a hint get one.
-        narrower_type: a stricter type for the second try, which small models need. The first try doesn't use it: it
-            differs by question, and a schema is part of a provider's cached prefix.
+        narrower_type: a stricter type for the second try, which small models need. The first try doesn't use this type:
+            it differs by question, and a schema is part of a provider's cached prefix.
 
     Raises:
         ModelAnswerError: the second answer was unusable too; another try may help.
-        ModelUnavailableError: no connection, timeout, rate limit or server failure, or a response that is not a model's
-            answer (a page of HTML with status 200, an empty or cut body). Another try may help.
+        ModelUnavailableError: there is no connection, a timeout, a rate limit or a server failure. Or the response is
+            not a model's answer, such as a page of HTML or a cut body. Another try may help.
         ModelSettingsError: the request was refused for good (key, model name, prompt too long).
     """
     modes = _MODES.get(type(llm).__name__, _OTHER_MODES)

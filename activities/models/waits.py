@@ -1,7 +1,7 @@
-"""Let all steps of a workflow run in this process share one wait for a model that is away.
+"""Share one wait for an unavailable model among all steps of a workflow run in this process.
 
-Otherwise each of many criteria would wait as long as its attempts take. If the endpoint hangs, the requests would also
-wait for each other (``endpoint_queue``), each until its time limit.
+Otherwise, each of many criteria would wait until its last attempt. Requests to an endpoint that hangs would also wait
+for each other (``endpoint_queue``), each until its time limit.
 """
 
 import time

@@ -42,7 +42,7 @@ class NotificationActivities:
 
     @activity.defn
     async def notify(self, payload: Delivery) -> Delivered:
-        """Send a task's notifications to a webhook, after the last one that an earlier attempt has sent.
+        """Send a task's notifications to a webhook, beginning after the last one that the webhook has accepted.
 
         An attempt that made progress and then fails counts as a success, so the next activity's retries count from
         zero.
@@ -78,8 +78,8 @@ class NotificationActivities:
 
 
 class _Pace:
-    """Detects that this process was stopped and continued: another worker may have replaced it, and its data may be
-    old.
+    """Detects that this process was stopped and continued. Another worker may have replaced the process since, and its
+    data may be old.
     """
 
     def __init__(self) -> None:
@@ -115,7 +115,8 @@ class _Pace:
 async def _post(http: httpx.AsyncClient, webhook: Webhook, notification: Notification) -> None:
     """Send one notification; only the answer's status is read and reported.
 
-    Fails if the notification was not accepted. The failure is final (``WebhookUnusable``) if it never will be.
+    Fails if the notification was not accepted. The failure is final (``WebhookUnusable``) if the webhook will never
+    accept one.
     """
     url = httpx.URL(webhook.url)
     problem: Exception | None = None

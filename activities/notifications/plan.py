@@ -9,7 +9,7 @@ SEALED_WEBHOOK = "webhook"
 """The purpose for which a webhook is sealed (encrypted)."""
 
 FROM_THE_START = -2
-"""The number before that of the first notification (-1). It means that no notification was accepted yet."""
+"""The value of ``after`` before any notification was accepted. The first notification has number -1."""
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 * ``client``: sends a message, waits for the answer, finds a task again
 * ``answer``: reads the participant's answer
 * ``plain``: agents without A2A
-* ``errors``: decides what kind of failure an error is, and whose fault
+* ``errors``: turns errors into failures that name whose fault they are
 * ``addresses``: allowed destinations of connections
 * ``bounded_http``: limits of responses
 """

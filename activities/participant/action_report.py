@@ -81,8 +81,8 @@ def compare(reported: Sequence[ReportedAction], observed: Sequence[ActionLogEntr
     times as instants. A report matches at most one action, and an action at most one report. As many as possible are
     matched; exact matches come before partial ones.
 
-    Both lists of differences leave out actions that failed, in the report or in the log. They also leave out turns
-    after ``_MOST_COMPARED`` values: a workflow calls this function, and has two seconds for a step.
+    Failed actions are not compared, neither those of the reports nor those of the log. Turns after the first
+    ``_MOST_COMPARED`` values aren't compared either: a workflow calls this function, and has two seconds for a step.
     """
     last = _last_compared(reported)
     claims: dict[tuple[int, str], list[int]] = defaultdict(list)
@@ -111,9 +111,7 @@ def compare(reported: Sequence[ReportedAction], observed: Sequence[ActionLogEntr
 
 
 def _last_compared(reported: Sequence[ReportedAction]) -> float:
-    """Return the last turn whose reports are compared. It is infinite if the reports are no more than honest
-    participants make.
-    """
+    """Return the last turn whose reports are compared; infinity if there are at most ``_MOST_COMPARED`` values."""
     count = 0
     for report in reported:
         values = report.parameters.values()
@@ -145,9 +143,7 @@ def canonical_action(name: str) -> str | None:
 
 
 def _canonical_parameters(parameters: Mapping[str, Any], names: Container[str] | None = None) -> Parameters:
-    """Return parameters in comparable form. With ``names``, all other parameters become one entry, which only shows
-    that there are some.
-    """
+    """Return parameters in comparable form. With ``names``, all other parameters become one entry without a value."""
     canonical: Parameters = {}
     for name, value in parameters.items():
         if value is None:
@@ -205,7 +201,7 @@ class _Likenesses:
         self._places: dict[Kind, list[int]] = {}
 
     def of(self, claim: Parameters) -> tuple[Kind, list[int]]:
-        """Return a key, which is the same for claims with the same candidates, and the candidates' places."""
+        """Return a claim's key and the places of its candidates. Claims with equal keys have the same candidates."""
         kinds = []
         for names in self._by_names:
             shared = names.intersection(claim)

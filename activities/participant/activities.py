@@ -32,7 +32,7 @@ FAREWELL_SECONDS = 2.0
 """How long the end of an assessment may wait for the participant to take note of it."""
 
 _LOOK_SECONDS = 0.5
-"""How many seconds to wait for the simulator if another worker may have continued the assessment."""
+"""The longest wait, in seconds, for the simulator to say whether another worker has continued the assessment."""
 
 
 class ParticipantActivities:
@@ -95,8 +95,8 @@ class ParticipantActivities:
     async def farewell(self, payload: FarewellInput) -> None:
         """Have the participant stop its unfinished tasks, and send ``assessment_complete``.
 
-        The activity doesn't fail if the participant can't be informed. An assessment that has been reset since hasn't
-        ended.
+        The activity doesn't fail if the participant can't be informed. It does nothing if the assessment was reset and
+        continues in another run.
         """
         plan = payload.plan
         with suppress(UESError, TimeoutError):

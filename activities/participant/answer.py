@@ -76,8 +76,8 @@ class Answer:
 
     @property
     def may_have_refused(self) -> bool:
-        """Whether the participant may have failed because it doesn't know the assessment. A participant whose task was
-        canceled knew it.
+        """Whether the participant may have failed because it doesn't know the assessment. A participant that reports a
+        task as canceled knew the assessment.
         """
         return self.has_failed and self.state != TaskState.TASK_STATE_CANCELED
 
@@ -180,10 +180,11 @@ class Answer:
             yield from reversed(deque(find_objects(text), maxlen=_MOST_OBJECTS))
 
     def read_turn(self) -> FromParticipant:
-        """Read the answer to a turn of a participant that didn't fail.
+        """Read the answer to a turn, if the participant didn't fail.
 
-        Raises ``UnreadableTurnError`` if it is not a well-formed ``turn_complete`` or ``early_completion``. Fails as
-        ``ParticipantMisbehaved`` if it exceeds a limit, or contains data that can't be stored (``find_flaw``).
+        Raises ``UnreadableTurnError`` if the answer is not a well-formed ``turn_complete`` or ``early_completion``.
+        Fails as ``ParticipantMisbehaved`` if the answer exceeds a limit, or contains data that can't be stored
+        (``find_flaw``).
         """
         document = self._find_turn()
         if document is None:

@@ -49,9 +49,7 @@ def shorten(name: str) -> str:
 
 
 def message_id(*parts: object) -> str:
-    """Return the A2A message id of a step of an assessment. It is the same whenever the step is sent, and from any
-    worker.
-    """
+    """Return the A2A message id of a step of an assessment. Equal parts give equal ids, on every worker."""
     return str(uuid.uuid5(_MESSAGE_IDS, "/".join(str(part) for part in parts)))
 
 
@@ -153,8 +151,8 @@ class ParticipantClient:
             raise failure(self._url, error, self._elsewhere) from None
 
     async def rejoin(self, task_id: str) -> Answer | None:
-        """Wait for a task that an earlier attempt started. Return None if the participant doesn't know it, or no longer
-        knows it. Raises the errors of ``send``.
+        """Wait for a task that an earlier attempt started. Return None if the participant doesn't know the task, or
+        can't look up tasks. Raises the errors of ``send``.
         """
         answer = Answer(self._bounds)
         answer.task_id = task_id
@@ -166,7 +164,7 @@ class ParticipantClient:
     async def list_unfinished(self) -> list[str]:
         """Return the ids of unfinished tasks in this context; empty if the participant can't list them.
 
-        Protocol 0.3 has no such request. An odd answer to it is ignored.
+        Protocol 0.3 has no such request. If the request fails, the list is empty.
         """
         with suppress(Exception):
             listed = await self._client.list_tasks(a2a.ListTasksRequest(context_id=self._context_id))
@@ -255,8 +253,8 @@ class ParticipantClients:
     async def talk(
         self, url: str, context_id: str, protocol_version: str | None = None
     ) -> AsyncIterator[ParticipantClient]:
-        """Yield a client for one conversation. If the card's address can't be reached, the card is forgotten, and the
-        next attempt fetches it again.
+        """Yield a client for one conversation. If the conversation ends with an exception, the card is forgotten, and
+        the next attempt fetches it again.
 
         ``protocol_version`` is a required version of A2A, such as 0.3; None takes any that the card offers. Fails as
         ``ParticipantUnreachable``, or as ``ParticipantMisbehaved`` if the address has no usable agent card.

@@ -38,7 +38,7 @@ from purple_sdk.protocol.results import Clarification
 
 
 class Dialogues:
-    """The dialogues of a worker, with their connections and the scenarios that have the greetings."""
+    """A worker's dialogues, their connections, and the scenarios with the instructions for greetings."""
 
     def __init__(self, config: GreenAgentConfig, scenarios: Scenarios) -> None:
         self._clients = ParticipantClients(config)
@@ -51,15 +51,16 @@ class Dialogues:
     async def hold_dialogue(
         self, attempt: Attempt, what: str, *, is_renewed: bool, left: Sequence[str] = ()
     ) -> AsyncIterator["Dialogue"]:
-        """Talk to the participant within its time. If its answer is no longer awaited, ask it to stop.
+        """Talk to the participant within its time. Ask the participant to stop if its answer is no longer awaited.
 
-        An attempt that was replaced by another one, or that ends with its worker, sends no cancellation: the next
+        If another attempt has replaced this one, or if this one ends with its worker, no cancellation is sent: the next
         attempt waits for the same task.
 
         Args:
             attempt: the attempt at the step.
             what: the step's name in sentences.
-            is_renewed: whether the simulation has a new key. If so, earlier tasks of the participant are ended first.
+            is_renewed: whether the simulation has a new key, or the step is repeated. If so, the participant's earlier
+                tasks are ended first.
             left: the known earlier tasks.
         """
         plan = attempt.plan
@@ -87,7 +88,7 @@ class Dialogues:
                 raise
 
     async def end(self, plan: Plan, unfinished: Sequence[str], message: messages.AssessmentCompleteMessage) -> None:
-        """Send the last message, after asking the participant to stop its ``unfinished`` tasks and those that it lists.
+        """Ask the participant to stop its ``unfinished`` tasks and all tasks that it lists, then send the last message.
 
         An attempt that waits for a task also cancels it. If that attempt has died, this method knows the task from
         notes or from the participant's list.
@@ -160,8 +161,8 @@ class Dialogue:
     async def read_message(self, answer: Answer) -> messages.FromParticipant:
         """Read the participant's message from the answer to a turn.
 
-        Fails as ``SimulationLost`` if the simulator lost the turn, since a failure isn't the participant's fault then.
-        Otherwise it fails as ``Answer.to_turn`` does; the failure says which clarifications the participant got.
+        Fails as ``SimulationLost`` if the simulator lost the turn, since the participant isn't to blame then. Other
+        failures are those of ``Answer.to_turn``, and say which clarifications the participant got.
         """
         try:
             return answer.to_turn()
@@ -221,16 +222,15 @@ class Dialogue:
         )
 
     async def _say(self, message: messages.ToParticipant, said_as: str, on_event: OnEvent | None = None) -> Answer:
-        """Send a message, unless this attempt was overtaken. It looks at the simulation first, since it may have been
-        stopped for a while.
+        """Send a message, unless this attempt was overtaken.
 
-        An attempt that has just claimed the simulation needs no look. An attempt that has taken work over waits for the
-        participant's task for the message.
+        The attempt may have been stopped for a while, so it looks at the simulation first, unless it has just claimed
+        it. If an earlier attempt's simulation has changed, wait for the participant's task for the message.
 
         Raises:
             _CutOffError: the connection or the sending attempt was lost after the message went out, and the simulation
-                has changed since. The participant may have died half-way, or continue; it might act twice if it got the
-                message again.
+                has changed since. The participant may have died half-way, or continue. Sent again, the message might
+                make it act twice.
             ApplicationError: the errors of ``ParticipantClient.send``. The next attempt may send the same message.
         """
         attempt, participant = self._attempt, self._participant
@@ -266,7 +266,7 @@ class Dialogue:
         self, message: messages.ToParticipant, said_as: str, answer: Answer, on_event: OnEvent | None = None
     ) -> Answer:
         """Send a greeting again without its data part, if the participant failed before it did anything. Return the new
-        answer if it is better than ``answer``.
+        answer, or ``answer`` if the participant failed again.
         """
         line = self._participant.line
         if not (answer.may_have_refused and line.takes_data):
@@ -279,10 +279,11 @@ class Dialogue:
         return answer if again.has_failed else again
 
     async def _clarify(self, answer: Answer, sent: set[str]) -> Answer | None:
-        """Send the clarification that an answer needs. Return the better answer; None if there is none. ``sent`` has
-        the kinds of clarification that this attempt has sent; this method adds to it.
+        """Send the clarification that an answer needs. Return the new answer, or None if ``answer`` remains the last
+        one.
 
-        A clarification is noted before it is sent.
+        ``sent`` has the kinds of clarification that this attempt has sent, and gets the new one. A clarification is
+        noted before it is sent.
         """
         needed = find_clarification(self._attempt.turn, answer)
         if needed is None:
@@ -329,8 +330,8 @@ class Dialogue:
                     await self._participant.cancel(tasks[-1])
 
     async def abandon_unwanted(self) -> None:
-        """Cancel this step's task if the assessment no longer wants an answer, because it is being cancelled, or was
-        reset or terminated. If another attempt waits for the same answer instead, leave the task alone.
+        """Cancel this step's task if the assessment is being cancelled, or was reset or terminated. If another attempt
+        waits for the same answer, leave the task alone.
         """
         details = activity.cancellation_details()
         if details is None or not notes.noted_tasks():

@@ -27,7 +27,7 @@ def was_asked_in_earlier_run(payload: AskedInRun) -> bool:
 
 
 async def cancel_all(participant: ParticipantClient, known: Iterable[str]) -> None:
-    """Ask the participant to cancel its known tasks and those that it lists. Doesn't wait for their end."""
+    """Ask the participant to cancel its known tasks and all tasks that it lists. Don't wait for their end."""
     with suppress(TimeoutError):
         async with asyncio.timeout(CANCEL_SECONDS):
             unfinished = dict.fromkeys([*known, *await participant.list_unfinished()])
@@ -40,7 +40,8 @@ async def end_all(participant: ParticipantClient, known: Iterable[str], *, lists
     Args:
         participant: the tasks' participant.
         known: the task ids that the evaluator has noted.
-        lists: whether to ask the participant for other tasks too. All of its tasks must be obsolete then.
+        lists: whether to end all other tasks that the participant lists, too. Then, none of its tasks may belong to
+            this step.
         seconds: the longest time to wait. The old key is invalid in any case.
     """
     clock = asyncio.get_running_loop().time

@@ -1,7 +1,7 @@
 """Turn errors of a conversation into failures that name whose fault they are.
 
-A participant's own messages over A2A are reported unchanged. If another kind of server answers at its address, that
-answer is never quoted: it may not be meant for the caller.
+A participant's own messages over A2A are reported unchanged. If another kind of server answers at the participant's
+address, its answer is never quoted: it may not be meant for the caller.
 """
 
 import json
@@ -56,7 +56,7 @@ def _causes(problem: BaseException | None) -> Iterator[BaseException]:
 def message_of_failure(problem: BaseException) -> str | None:
     """Return the message in a JSON-RPC or REST error of a participant that failed at its work. None for other errors.
 
-    If an ordinary agent raises, its server answers with an internal error, or with an error code of its own.
+    If an ordinary agent raises, its server answers with an internal error, or with a server-specific error code.
     """
     if isinstance(problem, a2a_errors.InternalError | a2a_errors.ContentTypeNotSupportedError):
         return shortened(str(problem))
@@ -105,7 +105,7 @@ def card_failure(url: str, problem: BaseException) -> ApplicationError:
 
 def unreachable(url: str, problem: BaseException, elsewhere: Sequence[str] = ()) -> ApplicationError:
     """Return the failure for a participant that can't be reached at its address, or at an address in its card. If the
-    message may have arrived, it is an ``AnswerLostError``.
+    message may have arrived, the failure is an ``AnswerLostError``.
     """
     others = " or ".join(map(shortened, elsewhere[:_MOST_NAMED]))
     named = f", or at {others}, as its agent card says" if others else ""

@@ -1,4 +1,4 @@
-"""Measure the participant's time for a step. It begins when a worker first gets the step; our own waits aren't
+"""Measure the participant's time for a step. The time begins when a worker first gets the step; our own waits aren't
 charged.
 """
 
@@ -13,8 +13,8 @@ from proctor.activities.attempts.elapsed import since_scheduled, waited_for_work
 from proctor.activities.plan import Plan
 
 _LAST_KNOCK_SECONDS = 1.0
-"""How many seconds an attempt gets that begins when the time is over. It looks for the participant, and for an answer
-that may be there already: the previous attempt may have waited for the store or the simulator.
+"""The seconds that an attempt gets if it begins after the participant's time is over. The participant may have answered
+while the previous attempt waited for the store or the simulator.
 """
 
 _WORTH_NOTING = 1.0
@@ -23,7 +23,7 @@ _WORTH_NOTING = 1.0
 
 @asynccontextmanager
 async def in_time(plan: Plan, what: str) -> AsyncIterator[None]:
-    """Wait for the participant, but no longer than a turn may take since this step was first scheduled."""
+    """Limit this context to the participant's remaining time. Fails as ``TurnTimeout``."""
     try:
         async with asyncio.timeout(max(seconds_left(plan), _LAST_KNOCK_SECONDS)):
             yield

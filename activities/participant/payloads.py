@@ -35,18 +35,19 @@ class Greeted(BlobRef):
 
 
 class AskedInRun(Model):
-    """A step's input with the workflow's ``run`` that requested the step. A reset in mid-step repeats the step with the
-    old input, so ``run`` names the earlier run.
+    """A step's input with the workflow's ``run`` that requested the step. After a reset in mid-step, ``run`` still
+    names the earlier run, since the step is repeated with the old input.
     """
 
     run: str = ""
 
 
 class GreetInput(OfAssessment, AskedInRun):
-    """A request to tell the participant that an assessment begins. If it begins in mid-day, ``resumes_turn`` is the
-    first turn.
+    """A request to tell the participant that an assessment begins.
 
-    ``is_reset`` says that the run is a reset, so the participant may still work on tasks of earlier runs.
+    Attributes:
+        resumes_turn: the first turn, if the assessment begins in mid-day.
+        is_reset: whether the run is a reset. If so, the participant may still work on tasks of earlier runs.
     """
 
     prepared: Prepared
@@ -55,11 +56,14 @@ class GreetInput(OfAssessment, AskedInRun):
 
 
 class TurnInput(OfAssessment, OfTurn, AskedInRun):
-    """A request to let the participant play a turn. ``attempt`` is the number of the try, from 1; ``checkpoint`` is the
-    turn's start.
+    """A request to let the participant play a turn.
 
-    ``key`` is the participant's key so far. With ``needs_new_key`` the participant gets another key, since an earlier
-    task may still use the old one. ``left`` are tasks of earlier tries on which the participant may still work.
+    Attributes:
+        attempt: the number of the try, from 1.
+        checkpoint: the turn's start.
+        key: the participant's key so far.
+        needs_new_key: whether the participant gets another key, because an earlier task may still use the old one.
+        left: tasks of earlier tries on which the participant may still work.
     """
 
     attempt: int
@@ -76,9 +80,9 @@ class TurnAnswer(Model):
 
     Attributes:
         time_step: the participant's choice; None if it made none.
-        is_reported: whether the answer has the turn's actions, which an early completion may leave out.
+        is_reported: whether the answer has the turn's actions. An early completion may leave them out.
         applied: the turn's outcome, if the same step has read it. Otherwise ``apply`` reads it from ``checkpoint``.
-        checkpoint: the checkpoint after ``applied``; without ``applied``, the one after the answer.
+        checkpoint: the checkpoint after ``applied``; without ``applied``, the checkpoint after the answer.
         trajectory: the turn's transcript in the store, if the participant sent one.
     """
 

@@ -15,8 +15,8 @@ Json = dict[str, Any]
 
 
 def kept_transcript(transcript: Json, most: int = MOST_BYTES) -> bytes:
-    """Return a transcript's stored form: JSON of at most ``most`` bytes. A larger one is shortened; its ``notes`` say
-    how.
+    """Return a transcript's stored form: JSON of at most ``most`` bytes. A larger transcript is shortened; its
+    ``notes`` say how.
 
     Results of tools are cut first, then all texts. If that is not enough, steps in the middle are left out.
     """
@@ -50,7 +50,9 @@ def _with_note(whole: Json, note: str, most: int) -> bytes | None:
 
 
 def _halves(steps: Sequence[Any]) -> Iterator[list[Any]]:
-    """Yield lists with fewer and fewer steps from the beginning and the end. The last list has one step of each."""
+    """Yield lists with fewer and fewer steps from the beginning and the end. The last list has one step from each
+    end.
+    """
     each = len(steps) // 4
     while each:
         yield [*steps[:each], *steps[-each:]]

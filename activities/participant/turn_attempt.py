@@ -2,14 +2,14 @@
 
 Whichever process dies, the participant must not act twice. Before a message is sent, the simulation is *marked* with
 the current try, in the same request by which the attempt claims it. An attempt that finds the mark of its own try knows
-that the participant may have acted already. It doesn't start over, but asks for the answer, by the noted task or by the
-same message id. If the mark should be there and isn't, the simulator has lost the turn.
+that the participant may have acted already. Such an attempt doesn't start over. It asks for the answer, by the noted
+task or by the same message id. If an expected mark is missing, the simulator has lost the turn.
 
 No overtaken attempt may act or send. So an attempt checks whether it was overtaken right before it sends something,
 unless it has just claimed the simulation. Its messages carry its fence.
 
-If the participant may still work on an abandoned request, it gets a new key and is greeted again; the old key is
-refused. This happens in these cases:
+If the participant may still work on an abandoned request, its old key is revoked. It is greeted again with a new key.
+This happens in these cases:
 
 * in a new run
 * in a try after another one whose end the participant didn't confirm
@@ -96,8 +96,8 @@ class Attempt:
         """Claim the simulation for a step. Put it into the state at the step's start and mark it. If an earlier attempt
         has noted its mark, and the simulation still has that mark, continue the step instead.
 
-        Fails as ``SimulationLost`` if the step's work was lost, unless the step ``may_start_over``. In that case the
-        notes of earlier attempts are void.
+        If the step's work was lost, a step that ``may_start_over`` begins again, without the notes of earlier attempts.
+        Other steps fail as ``SimulationLost``.
         """
         own = simulations.of(work.plan)
         return cls(own, work, await _claim(own, work))
@@ -206,7 +206,9 @@ class Attempt:
         return await patiently(lambda: self._simulations.keep(self.simulation))
 
     async def keep_changes(self) -> BlobRef:
-        """Return the checkpoint at the end of the step; a new one if anything changed. Fails as ``SimulationLost``."""
+        """Return the checkpoint at the end of the step, a new one if the simulation or the key has changed. Fails as
+        ``SimulationLost``.
+        """
         current = await self.require_mark()
         if current.is_untouched and not self.has_new_key:
             return self._work.checkpoint

@@ -1,4 +1,4 @@
-"""Put files of a scenario's folder that its emails attach into the initial state: each content once, by SHA-256.
+"""Put the files that a scenario's emails attach into its initial state, each content once, by SHA-256.
 
 In ``initial_state.json`` an attachment has ``"file": "receipt.pdf"``, a file in the scenario's folder. A file
 ``receipt.pdf.txt`` beside it has the same content as text, for participants that can't read PDF or images.
@@ -56,8 +56,8 @@ def insert_contents(initial_state: dict[str, Any], read: Read) -> None:
 
 
 def share(initial_states: Iterable[dict[str, Any]]) -> None:
-    """Give each role the files of all roles, so one can forward a mail to another. A participant reads only attachments
-    in its mails.
+    """Give each role the files of all roles, so a participant can forward a mail to another. Participants can read only
+    attachments of their own mails.
     """
     states = [state["environment"].get("modality_states") or {} for state in initial_states]
     mailboxes = [state["email"] for state in states if state.get("email")]

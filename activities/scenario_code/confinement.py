@@ -60,7 +60,7 @@ def hide_from_neighbours() -> None:
 
 
 def confine(limits: Limits) -> None:
-    """Put limits on this process, irrevocably. It gets a separate process group."""
+    """Put limits on this process, irrevocably, and move it to a separate process group."""
     os.setsid()
     os.nice(10)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

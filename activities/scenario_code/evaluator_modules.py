@@ -1,13 +1,13 @@
-"""Import a scenario's ``evaluators.py``. It sees its own sibling modules, and no modules of other scenarios.
+"""Import a scenario's ``evaluators.py``, which sees its sibling modules, and no modules of other scenarios.
 
-Each version of a scenario's code becomes a private package, named after its content. Its modules are ordinary modules
-in ``sys.modules`` under that name, so relative imports, dataclasses and tracebacks work. The modules' builtins have a
-special ``__import__``: ``import helpers`` means the scenario's own ``helpers.py``. Functions keep it for later imports;
+Each version of a scenario's code becomes a private package, named after its content. The package's modules are ordinary
+modules in ``sys.modules``, so relative imports, dataclasses and tracebacks work. Their builtins have a special
+``__import__``: ``import helpers`` means the scenario's own ``helpers.py``. Imports inside functions use it, too.
 ``sys.path`` stays unchanged.
 
 A scenario's modules get the authors' kit (``proctor.scenarios.kit``) that was frozen with the scenario (``freezing``),
-otherwise the installed one. Until version 0.2 the kit was ``scenarios.kit``, and other packages of ours also had other
-names. Scenario modules may still use the old names (``proctor.processes.names``).
+otherwise the installed one. Until version 0.2, the kit was ``scenarios.kit``, and our other packages had other names,
+too. Scenario modules may still use the old names (``proctor.processes.names``).
 
 Evaluators written for the seeds import ``src.green.scenarios.schema`` and its neighbours (seed 000, section 3.2.3).
 Only inside scenario modules, these names mean the modules of ``protocol``.
@@ -58,7 +58,7 @@ _compiled: dict[bytes, CodeType] = {}
 
 
 def import_evaluators(directory: Path) -> ModuleType:
-    """Import ``evaluators.py`` of a scenario's folder. It can import its siblings by plain and relative names.
+    """Import ``evaluators.py`` of a scenario's folder. The module can import its siblings by plain and relative names.
 
     The same content gives the same module. Changed content gives a new module; functions of the old module keep
     working. Raises all exceptions of the modules' import.
@@ -207,7 +207,7 @@ class _ScenarioImport:
         return (self._directory / f"{top}.py").is_file() or (self._directory / top / "__init__.py").is_file()
 
     def _import_frozen(self, name: str, frozen: str, fromlist: Sequence[str] | None) -> Any:
-        """Return a module as it was frozen. For ``import scenarios.kit.x``, return an object that has a ``kit``.
+        """Return a frozen module. For ``import scenarios.kit.x``, return a package that has a ``kit``.
 
         Args:
             name: the module's name in the scenario's code.

@@ -36,7 +36,7 @@ _IMPORTED_LATE = ("anyio._backends._asyncio", "httpcore")
 
 def main(control: socket.socket, parent: int, *, is_confined: bool) -> None:
     """Fork on demand until the other end of ``control`` is closed. With ``is_confined``, the worker has found all
-    protections, so a process that lacks one ends.
+    protections, and this process exits if it lacks one.
     """
     die_with_parent(parent)
     for number in (signal.SIGINT, signal.SIGTERM):  # a Ctrl-C is for the worker, which closes the socket
@@ -68,10 +68,10 @@ def main(control: socket.socket, parent: int, *, is_confined: bool) -> None:
 
 
 def import_late_ones() -> None:
-    """Import modules that libraries import at their first use. This happens once here, not in every forked process.
+    """Import modules that libraries import at their first use, once here and not in every forked process.
 
-    The authors' kit has to be imported here. A confined process may not list the folder that has ``scenarios``: once a
-    file is added to that folder, Python would no longer find the kit.
+    The authors' kit has to be imported here, too. A confined process may not list the folder that has ``scenarios``.
+    Once a file is added to that folder, the process would no longer find the kit.
     """
     for name in _IMPORTED_LATE:
         importlib.import_module(name)
@@ -118,7 +118,7 @@ def _reap(control: socket.socket, children: set[int]) -> None:
 
 
 def _obey(control: socket.socket, children: set[int]) -> bool:
-    """Carry out a request; False when the sender has ended."""
+    """Carry out the received requests. Return False if the sender has ended."""
     try:
         line, descriptors, _, _ = socket.recv_fds(control, _LONGEST_LINE, 2)
     except ConnectionError:

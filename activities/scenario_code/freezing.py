@@ -1,9 +1,9 @@
 """Freeze a scenario's files into one blob, so judging uses the files as they were at admission. Equal content gives
 equal blobs.
 
-If the scenario's code uses the authors' kit (``proctor.scenarios.kit``), the kit is frozen in the folder ``KIT``,
-because reading a mail or a time is part of judging. The reader (``proctor.language.reader``) is frozen too, in
-``READER``. ``evaluator_modules`` imports both from there.
+If the scenario's code uses the authors' kit (``proctor.scenarios.kit``), the kit is frozen, too, in the folder ``KIT``:
+judging depends on how it reads mails and times. The reader (``proctor.language.reader``) is frozen in ``READER``.
+``evaluator_modules`` imports both from there.
 """
 
 import io

@@ -1,7 +1,7 @@
 """Reads a scenario's ``initial_state``: a UES scenario file (UES contract, "The scenario file").
 
-The simulator checks every field when it imports the file. This module only checks the shape, to refuse a broken package
-before anything starts, with the place of the fault.
+The simulator checks every field when it imports the file. This module only checks the shape, so a broken package is
+refused before anything starts. The error names the place.
 """
 
 from datetime import datetime

@@ -89,11 +89,13 @@ class EvaluatorLoadError(ScenarioError):
 class ScenarioPackage:
     """A scenario that can be played.
 
-    ``initial_state`` is the UES scenario as JSON, without its outer wrapper: ``{metadata, environment, events}``, its
-    clock at the scenario's start. The initial state in ``config`` is left empty, since it may be a whole mailbox. A
-    very large state is read from the frozen files when needed; ``initial_state`` is empty then, and ``large_state`` has
-    the state's hash and size. ``warnings`` are sentences about content that is allowed and probably unintended.
-    ``role_states`` are the initial states of a scenario's roles, in the same form.
+    Attributes:
+        config: the scenario, without its initial state, which may be a whole mailbox.
+        initial_state: the UES scenario as JSON, without its outer wrapper: ``{metadata, environment, events}``. The
+            clock is at the scenario's start. Empty if the state is very large.
+        large_state: the hash and size of a very large state, which is read from the frozen files when needed.
+        warnings: sentences about content that is allowed and probably unintended.
+        role_states: the initial states of the scenario's roles, in the same form.
     """
 
     directory: Path
@@ -360,8 +362,8 @@ def read_regular(path: Path, where: str) -> bytes:
 
 
 def load_evaluators(directory: Path, criteria: Iterable[EvaluationCriterion]) -> EvaluatorRegistry:
-    """Import a scenario's ``evaluators.py``, and return its functions by name. Raises ``EvaluatorLoadError`` if it
-    lacks a function that a criterion names.
+    """Import a scenario's ``evaluators.py``, and return its functions by name. Raises ``EvaluatorLoadError`` if the
+    import fails, or if a function is missing that a criterion names.
     """
     named = {name: c.criterion_id for c in criteria for name in (c.evaluator_id, c.work_evaluator_id) if name}
     where = _where(directory, _EVALUATORS_FILE)

@@ -61,8 +61,8 @@ class Audited(BaseModel):
     Attributes:
         fact: its name.
         right, wrong: the numbers of lines that state the fact, and of lines that don't.
-        missed: how many of the stating lines the patterns don't find.
-        invented: in how many of the other lines the patterns find it.
+        missed: how many of the lines that state the fact the patterns reject.
+        invented: how many of the other lines the patterns accept.
         doubtful: how many lines the patterns can't decide.
     """
 
@@ -189,8 +189,8 @@ def hold(paraphrases: Iterable[Paraphrase], patterns: Mapping[str, Patterns], by
 
 
 def audit(paraphrases: Iterable[Paraphrase], patterns: Mapping[str, Patterns]) -> list[Audited]:
-    """Measure the error of patterns (by their facts' names) on held-out lines, by fact; lines of other facts are left
-    out.
+    """Measure the error of each fact's patterns on held-out lines. Lines of facts that ``patterns`` doesn't name are
+    left out.
     """
     by_fact: dict[str, Audited] = {}
     for line in paraphrases:

@@ -106,11 +106,11 @@ class EvaluatorRetryError(Exception):
 
 @dataclass(frozen=True)
 class JudgeJob:
-    """A process's purpose: the criteria of one assessment.
+    """The judging of one assessment's criteria by a process.
 
     Attributes:
-        task: its task.
-        evidence: the name of the evidence that follows; equal evidence has an equal name.
+        task: the process's task.
+        evidence: the evidence's name; equal evidence has an equal name.
         fetch: returns the evidence (``JudgeRecord`` as JSON).
         contents: the place of the evidence's parts; None for evidence without parts.
     """
@@ -153,7 +153,7 @@ class CodeProcess:
         self._listening = asyncio.create_task(self._listen(printed))
 
     async def say(self, piece: bytes) -> None:
-        """Send the process a piece. A process that is gone is only noticed when its answer is read."""
+        """Send the process a piece. If the process is gone, this method doesn't raise, but ``hear`` does."""
         with suppress(frames.HungUpError):
             await frames.write(self._writer, piece)
 
@@ -167,9 +167,9 @@ class CodeProcess:
 
     @asynccontextmanager
     async def within(self, seconds: float, wall_seconds: float | None = None) -> AsyncIterator[None]:
-        """Raise ``TimeoutError`` after ``seconds`` by the process's own clock, or after ``wall_seconds`` by any clock.
-        The default of ``wall_seconds`` is ``_MOST_STARVED`` times ``seconds``. The message names the limit, as part of
-        a sentence.
+        """Raise ``TimeoutError`` after ``seconds`` by the process's own clock, or after ``wall_seconds`` of real time.
+        The default of ``wall_seconds`` is ``_MOST_STARVED`` times ``seconds``. The message is the exceeded limit, as
+        part of a sentence.
         """
         loop, began, own = asyncio.get_running_loop(), time.monotonic(), self.own_seconds()
         if wall_seconds is None:
@@ -199,7 +199,7 @@ class CodeProcess:
 
     async def what_ended_it(self) -> str:
         """Return why the process has hung up, as the end of a sentence. Raises ``EvaluatorRetryError`` if another
-        process killed it, since its code isn't to blame then.
+        process killed it, since the scenario's code isn't to blame then.
         """
         if self.is_flooding:
             return f"printed more than {self.limits.output_bytes // 1024} kB and was stopped"
@@ -234,7 +234,7 @@ class CodeProcess:
 
 
 class _Forked(NamedTuple):
-    """A forked process, and how it ended; None if that will never be known."""
+    """A forked process, and the future of its exit code, which is None if the code will never be known."""
 
     pid: int
     ended: asyncio.Future[int | None]
@@ -366,10 +366,10 @@ class _Team:
 
 
 class ScenarioCode:
-    """All processes with scenarios' code of one worker, each with these limits. A criterion waits ``alone_seconds`` for
-    the process of its assessment before another process is made.
+    """Runs all processes with scenarios' code of one worker, each with these limits. A criterion waits
+    ``alone_seconds`` for a process of its assessment before another process is made.
 
-    Methods raise ``EvaluatorRetryError`` if no process could be made, or one was lost: try again.
+    Methods raise ``EvaluatorRetryError`` if no process could be made, or if a process was lost. Then, try again.
     """
 
     def __init__(self, limits: Limits, alone_seconds: float = _ALONE_SECONDS) -> None:
@@ -388,7 +388,7 @@ class ScenarioCode:
         self, task: FolderTask | MakeTask, size: int = 0, seconds: float = math.inf, within: Allowance | None = None
     ) -> AsyncIterator[CodeProcess]:
         """Yield a process with a task. The process gets ``seconds`` by its own clock, but at most the usual limit.
-        ``within`` limits its time by any clock.
+        ``within`` limits its real time.
 
         Raises:
             EvaluatorRetryError: no process could be made, or another process has killed it.
@@ -470,8 +470,7 @@ class ScenarioCode:
     async def judge(
         self, job: JudgeJob, criterion: EvaluationCriterion, ask: Ask, seconds: float | None = None
     ) -> CriterionResult:
-        """Let a criterion's evaluator function judge it within ``seconds``, but at most the usual limit; None means
-        that limit.
+        """Judge a criterion by its evaluator function, within ``seconds`` and within the usual limit.
 
         Raises all errors of ``ask``, and ``EvaluatorFailedError`` if a retry would fail equally.
         """
@@ -534,8 +533,8 @@ class ScenarioCode:
         return process
 
     async def _compile(self, directory: Path) -> bytes:
-        """Compile a scenario's code once for all processes that use it, for example those of all days of a family.
-        Empty if that fails.
+        """Compile a scenario's code once for all processes that use it, such as those of all days of a family. Return
+        no bytes if that fails.
         """
         code = await asyncio.to_thread(code_digest, directory)
         compiling = self._compiled.pop(code, None) or asyncio.create_task(self._compile_once(directory))

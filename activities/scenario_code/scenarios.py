@@ -182,8 +182,8 @@ class Scenarios:
     async def read_initial_state(self, plan: Plan) -> AsyncIterator[bytes]:
         """Yield the UES scenario at the beginning of an assessment, in pieces.
 
-        It comes from a separate blob. A large state comes from the scenario's frozen files, so it is stored only once.
-        Also raises the errors of ``BlobStore.get``.
+        A large state comes from the scenario's frozen files, so it is stored only once. Other states come from a
+        separate blob. Also raises the errors of ``BlobStore.get``.
         """
         if not plan.is_state_in_package:
             async for piece in self._store.read_in_pieces(plan.initial_state):
@@ -242,7 +242,7 @@ class Scenarios:
         return folder
 
     async def load_scenario(self, ref: BlobRef) -> ScenarioConfig:
-        """Load the scenario as it was when its assessment was admitted; later changes of its files have no effect."""
+        """Load a scenario from the blob of its admission. Later changes of its files have no effect."""
         if ref not in self._scenarios:
             while len(self._scenarios) >= _SCENARIOS_KEPT:
                 self._scenarios.pop(next(iter(self._scenarios)))

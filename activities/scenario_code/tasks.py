@@ -1,16 +1,16 @@
-"""Do the work of a process with a scenario's code, after it was forked and confined: load a package, or judge by its
-evaluators.
+"""The work of a confined process with a scenario's code, such as loading a package or judging by its evaluators.
 
 The process exchanges JSON with the worker over one socket (``frames``):
 
 * ``{"task": "load", "directory"}`` is answered with a ``Loaded`` or a ``Refused``; then the process ends.
 * ``{"task": "hold", "directory"}`` is answered with a ``Held``; then the process ends.
 * ``{"task": "compile", "directory"}`` is answered with ``compile_modules``; no code of the package runs.
-* ``{"task": "make", …}`` (``MakeTask``) is answered with a ``Made`` and its files, or an ``Unmade``; then it ends.
+* ``{"task": "make", …}`` (``MakeTask``) is answered with a ``Made`` and its files, or an ``Unmade``; then the process
+  ends.
 * ``{"task": "judge", …}`` (``JudgeTask``) is followed by the answer to ``compile``, or an empty piece, and by the
-  stored evidence. If the evidence has parts, their number comes first. Then any number of criteria follow, and each is
-  answered with a ``Judged``. Before that, the process may send an evaluator's questions to the model (``Asked``); each
-  is answered with a message of the model.
+  stored evidence. If the evidence has parts, their number and the parts follow. Then any number of criteria follow, and
+  each is answered with a ``Judged``. Before its answer, the process may send an evaluator's questions to the model
+  (``Asked``), and gets the model's messages.
 """
 
 import asyncio
@@ -245,8 +245,8 @@ def _make(job: socket.socket, task: MakeTask) -> None:
 
 
 def _why_unmade(problem: BaseException, directory: Path) -> Unmade:
-    """Describe a failure. An inconsistent day names the duty and the reason; another failure, its exception and
-    place.
+    """Describe why no day was made. An inconsistent day names the duty and the reason; any other failure names its
+    exception and place.
     """
     if any(kind.__name__ == "InconsistentDayError" for kind in type(problem).__mro__):
         duty = getattr(problem, "duty", None)

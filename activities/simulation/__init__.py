@@ -7,5 +7,4 @@
 * ``server_process``: servers that a worker starts, and their output
 * ``keys``: derives every key, so none is stored
 * ``states``, ``shown``: states as judges and archive see them
-* ``parts``: checkpoints and states in parts
 """

@@ -13,8 +13,8 @@ _DEFAULT_OPERATION = {"chat": "send_message"}
 
 
 def entries_from_events(events: Iterable[Mapping[str, Any]], key_id: str, turn: int) -> list[ActionLogEntryWithTurn]:
-    """Read the participant's actions from events in the form of ``GET /events``, in the order of the log. Only events
-    by the participant's key that were executed count.
+    """Read the participant's actions from events in the form of ``GET /events``, in the order of the log. Only executed
+    or failed events by the participant's key count.
 
     Returns one entry per event, sorted by time. ``action`` is the action's name (``purple_sdk.protocol.actions``), for
     example ``email.mark_read``. ``parameters`` are the input's fields that aren't null.

@@ -1,6 +1,6 @@
 """Messages between the participants of an assessment, who have separate simulations.
 
-A delivered message keeps its ids, so it belongs to the same thread. It arrives a fixed time after it was sent, so any
+A delivered message keeps its ids, so it belongs to the same thread. It arrives a fixed time after it was sent, so every
 attempt gives the same day.
 """
 

@@ -39,8 +39,8 @@ class Claim:
         simulation_id: its name.
         fence: the attempt's fence.
         checkpoint: the requested state; None if only a simulation with the mark ``keep`` is acceptable.
-        keep: the mark of the work in progress. A simulation with this mark is kept as it is. If it is lost,
-            ``checkpoint``, if given, restores it.
+        keep: the mark of the work in progress. A simulation with this mark is kept unchanged. If it is lost,
+            ``checkpoint`` restores it, unless that is None.
         mark: the simulation's mark from now on, unless the simulation is kept.
         conditions: the conditions of the turn that begins with the mark; None without a running clock and noise.
         sets_course: whether the kept work in progress gets these conditions from now on.
@@ -119,7 +119,7 @@ class Step:
         closes: whether to revoke all keys of the participant.
         ends_turn: whether to refuse changes by the participant until the simulation is marked again.
         events: the events to schedule.
-        to: the instant to which the clock moves, unless it has passed it. If a turn ends, the cost of its requests is
+        to: the instant to which the clock moves; a later clock stays. If a turn ends, the cost of its requests is
             added.
         actions_at: the instant of the actions to read, with the changes since then. In a turn whose requests cost time,
             actions are read until its end.
@@ -201,7 +201,7 @@ class Simulation(ABC):
 
     @property
     def is_known_to_participant(self) -> bool:
-        """Whether the participant has the present address and key. False if they differ from those that it got last,
+        """Whether the participant knows the present address and key. A server that was started again may have others,
         although no new key was issued.
         """
         return True
@@ -216,7 +216,8 @@ class Simulation(ABC):
 
     @abstractmethod
     async def checkpoint(self, *, everything: bool = False) -> bytes:
-        """Return the simulation's present content, or its manifest (``parts``) after its parts were stored.
+        """Return the simulation's present content, or its manifest (``proctor.storage.parts``) after its parts were
+        stored.
 
         With ``everything``, parts that earlier answers report as stored are stored again. Use it for a checkpoint that
         outlives the earlier checkpoint with these parts.
@@ -250,8 +251,8 @@ class SimulationHost(ABC):
 
     Attributes:
         may_be_others: whether some existing simulations may belong to assessments in another Temporal.
-        outlive_workers: whether work in progress outlives its worker, and ``Step.ends_turn`` is known. If so, a turn
-            may settle without a checkpoint before.
+        outlive_workers: whether work in progress outlives its worker, and the host supports ``Step.ends_turn``. If so,
+            a turn may settle without an earlier checkpoint.
     """
 
     may_be_others = False

@@ -30,7 +30,9 @@ from purple_sdk.protocol.results import AssessmentResults
 from purple_sdk.ues import AsyncUESClient, BadRequestError, ValidationError_
 
 _REMOVAL_SECONDS = 1.5
-"""How many seconds an assessment's end waits for its simulation's end. After that, the cleanup ends the simulation."""
+"""The longest wait, in seconds, of an assessment's end for its simulation's end. After that, the removal continues
+alone.
+"""
 
 _LARGE = 1_000_000
 """Bytes of an initial state. A larger one passes through the worker in pieces."""
@@ -103,7 +105,7 @@ class LifecycleActivities:
 
     @activity.defn
     async def keep_results(self, results: AssessmentResults) -> BlobRef:
-        """Store the results of an assessment as JSON, if Temporal doesn't hold them."""
+        """Store the results of an assessment as JSON, for results that are too large for Temporal."""
         return await self._store.put(results.model_dump_json().encode())
 
     @activity.defn
@@ -131,7 +133,7 @@ def _derive_seed(plan: Plan) -> int:
 
 
 async def summarise(client: AsyncUESClient, now: datetime) -> InitialStateSummary:
-    """Count the items of the modalities that this simulator has; it may have fewer than we count."""
+    """Count a simulation's items. Modalities that the simulator lacks count as empty."""
     return count_items(Shown(await snapshot(client)), now)
 
 

@@ -1,6 +1,6 @@
 """Moves an assessment to another server when its simulator's server is lost, if there are several.
 
-A step that can't reach its server fails finally and names another one; the workflow remembers that one. No attempt of a
+A step that can't reach its server fails finally and names another server, which the workflow remembers. No attempt of a
 step ever changes its server, so all attempts at the old server are outdated.
 """
 
@@ -63,9 +63,7 @@ class Moving:
 
 
 def find_move(problem: BaseException | None) -> tuple[str | None, str] | None:
-    """Return the lost server and the new one that a step's failure names. None for other failures. Workflows call
-    it.
-    """
+    """Return the lost and the new server that a step's failure names; None for other failures. For workflows."""
     if isinstance(problem, ApplicationError) and problem.type == failures.HOST_LOST:
         for detail in problem.details:
             if isinstance(detail, dict) and isinstance(detail.get(MOVED_TO), str):

@@ -60,8 +60,8 @@ class OwnServers(SimulationHost):
     async def claim(self, claim: Claim, content: Content) -> LeasedSimulation:
         """See ``SimulationHost``. If there is no server, one is started, at the participant's port if it is free.
 
-        Fails as ``ServerFailed``: finally if the checkpoint is of another kind of simulator; temporarily if the server
-        can't be started, since the command has worked before.
+        Fails finally as ``ServerFailed`` if the checkpoint is of another kind of simulator. The failure is temporary if
+        the server can't be started, since the command has worked before.
         """
         async with self._lock(claim.simulation_id):
             if not claim.looks:

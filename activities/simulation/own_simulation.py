@@ -1,7 +1,7 @@
 """A simulation in a separate UES server, which may be any server that follows the contract.
 
-If it has no checkpoints, export and import replace them; the worker knows the keys, and whether the simulation has
-changed. ``docs/operations/deploy.md`` lists what is lost then. The mark and the lease are always the worker's.
+If the server has no checkpoints, exports and imports replace them, and the worker keeps track of keys and changes.
+``docs/operations/deploy.md`` lists the losses in that case. The worker always keeps the mark and the lease.
 """
 
 import asyncio
@@ -137,9 +137,8 @@ class OwnSimulation:
         return health.is_success
 
     async def find_lacking(self) -> list[str]:
-        """Return the requests that assessments need and a new server doesn't have, each with its purpose.
-
-        GET requests find out, since they change nothing: a path that only takes POST answers 405, a missing one 404.
+        """Return the requests that assessments need and a new server lacks, each with its purpose. The server is tested
+        with GET requests, which change nothing: a path that only takes POST answers 405, a missing path 404.
         """
         headers = {"X-API-Key": keys.admin_key(self._secret, self._simulation_id)}
         lacking = []
@@ -151,8 +150,8 @@ class OwnSimulation:
         return lacking
 
     async def look(self) -> CurrentCheckpoint:
-        """Return the simulation's current checkpoint. Raises ``SimulationGoneError`` if the server is gone; it isn't
-        started again.
+        """Return the simulation's current checkpoint. Raises ``SimulationGoneError`` if the server is gone. The server
+        isn't started again.
         """
         try:
             stands = await self._stands()
@@ -200,8 +199,8 @@ class OwnSimulation:
         return labelled_content
 
     async def restore(self, checkpoint: bytes) -> None:
-        """Make the simulation equal to a checkpoint. If the server has no checkpoints, the participant's key stays
-        unchanged.
+        """Make the simulation equal to a checkpoint. If the checkpoint is an export, the participant's key stays
+        unchanged, or is revoked if it was invalid then.
         """
         label, content = labelled(checkpoint)
         self._base, self.mark, self.life = None, None, uuid4().hex

@@ -11,9 +11,7 @@ from purple_sdk.protocol.messages import InitialStateSummary
 from purple_sdk.protocol.results import ActionLogEntryWithTurn
 
 TURN_SETTLES = timedelta(seconds=1)
-"""How far the clock moves after a turn before the turn's outcome is read. So the next turn never shares an instant with
-it.
-"""
+"""How far the clock moves at the end of a turn, so the next turn begins at a later instant."""
 
 
 class Prepared(Model):
@@ -51,13 +49,14 @@ class Advanced(Model):
 class TurnApplied(Model):
     """The participant's actions, its messages, and the characters that they reached.
 
-    ``sent`` are the messages to users of other roles. The following fields describe a turn with conditions, whose
-    requests cost time or met noise:
+    The last four fields describe a turn with conditions, whose requests cost time or met noise.
 
-    * ``settled_at``: the instant at which the turn was read
-    * ``events_processed``: the number of events until then
-    * ``noise``: how often each kind of noise occurred
-    * ``moves``: the simulated seconds that each request cost under a measured clock
+    Attributes:
+        sent: the messages to users of other roles.
+        settled_at: the instant at which the turn was read.
+        events_processed: the number of events until ``settled_at``.
+        noise: how often each kind of noise occurred.
+        moves: the simulated seconds that each request cost under a measured clock.
     """
 
     checkpoint: BlobRef

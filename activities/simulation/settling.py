@@ -24,7 +24,7 @@ class Settling:
 
     @property
     def step(self) -> Step:
-        """Return a step that lets a second pass, and reads the actions before it."""
+        """The step that reads the turn's actions, and lets a second pass."""
         return Step(to=self.turn_start + TURN_SETTLES, actions_at=self.turn_start)
 
     async def settle(self, simulations: Simulations, simulation_id: str, mark: str) -> TurnApplied:

@@ -115,7 +115,9 @@ class HostedSimulation(hosts.Simulation):
         )
 
     async def check_public_address(self) -> None:
-        """Check the address. An address that doesn't answer here may still answer participants."""
+        """Fail finally if another server answers at the participants' address. If no server answers, the address may
+        still work for participants.
+        """
         if self._address == self.reader.base_url:
             return
         try:
@@ -141,8 +143,8 @@ class HostedSimulation(hosts.Simulation):
 
 
 class SharedHost(hosts.SimulationHost):
-    """The simulations of one server of the embedded simulator. ``address`` is needed if the settings name several.
-    Without a ``store``, checkpoints aren't in parts.
+    """The simulations of one server of the embedded simulator. ``address`` is needed if the settings name several
+    servers. Without a ``store``, checkpoints aren't in parts.
     """
 
     may_be_others = True
@@ -217,8 +219,8 @@ class SharedHost(hosts.SimulationHost):
     async def _claim_in_parts(
         self, simulation_id: str, asked: Mapping[str, Any], manifest: bytes, store: BlobStore
     ) -> tuple[bytes, bytes]:
-        """Claim with the manifest. If there are few parts, send all with it. Otherwise, send the missing parts before
-        it.
+        """Claim with the manifest, and with all parts if they are small. Otherwise, the simulator names the parts that
+        it lacks, and these are sent before the next try.
         """
         stored = parts_of_checkpoint(store, manifest)
         indexes, parts = await stored.read_indexes()

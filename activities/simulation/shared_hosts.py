@@ -41,8 +41,8 @@ class SharedHosts(SharedHost):
         self._chosen: list[tuple[float, str]] = []
 
     def at(self, address: str | None) -> SharedHost:
-        """Return one server's simulations. Without an address, as in assessments from a time with one server, return
-        the first server's.
+        """Return one server's simulations. Without an address, return the first server's: assessments that began when
+        there was only one server have no address.
         """
         return SharedHost(self._config, self._http, self._store, address or named_addresses(self._config)[0])
 

@@ -50,7 +50,7 @@ class Shown:
 
 
 def below(listed: list[dict[str, Any]], name: str) -> list[dict[str, Any]]:
-    """Return the data in parts that lies below the member with this name."""
+    """Return the list of data in parts with paths that begin at a member of this name."""
     return [{**file, "path": [name, *file["path"]]} for file in listed]
 
 

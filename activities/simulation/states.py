@@ -18,7 +18,7 @@ async def snapshot(client: AsyncUESClient) -> dict[str, Any]:
 
 def load_states(checkpoint: bytes, store: BlobStore, known: dict[str, Any] | None = None) -> dict[str, Any]:
     """Read the states in a checkpoint. This may take some seconds. A checkpoint of the embedded simulator is whole, or
-    has its parts in the store. A checkpoint of another server follows our label.
+    has its parts in the store. A checkpoint of another server begins with our label.
 
     ``known`` has pages that were read before. New pages are added to it, and states share them.
 
