@@ -49,6 +49,7 @@ _VARIABLE = [
         re.compile(rf"{re.escape(tempfile.gettempdir())}/(?:pytest-of-\w+(?:/[\w.-]*\d(?![\w.-]))*|tmp\w{{6,}})"),
         "{tmp}",
     ),
+    (re.compile(r"(?<![\w/])/test_\w*\d\b"), "{tmp}"),  # an archive in memory or in a bucket
     (re.compile(r"(?<=\.py:)\d+"), "{line}"),
     (re.compile(r"\bpython[\d.]* \(pid \d+\)"), "{process}"),
     (re.compile(r"(?<=known scenarios: )[\w, -]+(?:; families: [\w, -]+)?"), "{scenarios}"),
