@@ -336,8 +336,8 @@ async def close_to_agent(
 ) -> tuple[Process, ...]:
     """End the agent's time: refuse its commands from now on, and end its processes that ``kept`` doesn't cover.
 
-    Returns the agent's processes that keep running. ``run_tests`` calls this function again, which does no harm. Raises
-    EnvironmentLostError (the container is gone).
+    Returns the agent's processes that keep running. ``run_tests`` calls this function; repeated calls do no harm.
+    Raises EnvironmentLostError (the container is gone).
     """
     with suppress(DockerError):  # it has that name already
         await engine.ask(

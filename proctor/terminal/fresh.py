@@ -240,7 +240,7 @@ async def restore(engine: Engine, environment: EnvironmentRef, held: Collection[
                     with piece:
                         await asyncio.to_thread(_append, tar, piece, path, False, False)
             if "/etc/ld.so.preload" in added:
-                tar.addfile(tarfile.TarInfo("etc/ld.so.preload"))  # empty, because even rm loads the libraries that it names
+                tar.addfile(tarfile.TarInfo("etc/ld.so.preload"))  # empty, since even rm loads what it names
             await _put(engine, environment, tar, out)
     finally:
         with suppress(DockerError):
