@@ -22,7 +22,7 @@ def load_task(folder: Path, variables: Mapping[str, str] | None = None, allowed:
         folder: the task's folder, with ``task.yaml`` or ``task.toml``.
         variables: possible values of ``${NAME}`` in a task's files, besides the task's own defaults. A task sees
             nothing of the worker's own environment.
-        allowed: the access to the host that the operator gives tasks, by names of ``proctor.settings.config.ALLOWANCES``.
+        allowed: the operator's grants of access to the host: names out of ``proctor.settings.config.ALLOWANCES``.
 
     Raises:
         TaskError: the task can't be played; the message has every fatal problem.
