@@ -101,7 +101,7 @@ def difference_coverage(
 
 
 def coverage(draw: Draw, units: int, campaigns: int, seed: int = 0, known_by: int = KNOWN) -> float:
-    """Return the share of simulated campaigns, 0 to 1, whose interval contains the mean of ``known_by`` values."""
+    """Return the share, 0 to 1, of simulated campaigns whose interval contains the mean of ``known_by`` values."""
 
     def interval(values: np.ndarray) -> Estimate:
         return estimated([Unit((float(value),)) for value in values], bounds=(0, 100))

@@ -105,7 +105,7 @@ def _draw(options: argparse.Namespace, address: str) -> None:
 
 
 def _answers(client: httpx.Client, address: str, role: str, question: str, count: int) -> list[str]:
-    """Return the model's answers to one prompt, in the evaluator's shape. Their length is limited, as it rambles."""
+    """Return the model's answers to one prompt, in the evaluator's shape. Lengths are limited, as the model rambles."""
     schema = TextAnswer.model_json_schema()
     schema["properties"]["text"]["maxLength"] = _LONGEST
     body = {

@@ -51,7 +51,7 @@ def main(lock: Path) -> int:
 
 
 def install(lock: Path, packages: int, uv: str | None) -> bool:
-    """Install with uv if it is given, or if uv is missing or fails, with pip. Return whether one of them succeeded."""
+    """Install with uv, or with pip if uv is None or fails. Return whether one of them succeeded."""
     say(f"installing {packages} packages into {VENV} with {'uv' if uv else 'pip'} (once) ...")
     if not (uv and install_with_uv(uv, lock)):
         if uv:

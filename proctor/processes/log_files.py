@@ -5,7 +5,7 @@ import signal
 import stat
 
 LOG_FILE = "PROCTOR_LOG_FILE"
-"""The variable with the name of a child's log, since the file may be renamed before the child looks it up."""
+"""The variable that names a child's log. The child can't look it up, since the file may have been renamed."""
 
 _OUTPUTS = (1, 2)
 _files: dict[int, str] = {}

@@ -28,7 +28,7 @@ _DEV_SERVER_UI = 1000
 TOKEN_VARIABLE, TOKEN_FILE_VARIABLE = "AGENTBEATS_TOKEN", "AGENTBEATS_TOKEN_FILE"
 GATEWAY_VARIABLE = "AGENTBEATS_GATEWAY_URL"
 CALLER_VARIABLES = (TOKEN_VARIABLE, TOKEN_FILE_VARIABLE, GATEWAY_VARIABLE)
-"""The variables with which callers name their token, a file that contains only the token, and the gateway's address."""
+"""The variables with which callers give their token, a file that contains only the token, and the gateway's address."""
 
 
 def default_state() -> str:
@@ -63,8 +63,8 @@ def find_temporal_ui(address: str) -> str | None:
 def _default_archive(others: dict[str, Any]) -> str:
     """Return the archive's default place.
 
-    If the store is at its default place, or its URL ends with ``/storage``, the archive is beside the store, and each
-    can be pruned without the other. Otherwise, the archive is inside the store.
+    If the store is ``storage`` in the state folder, or its URL ends with ``/storage``, the archive is beside the store,
+    and each can be pruned without the other. Otherwise, the archive is inside the store.
     """
     state, store = str(others.get("state", ".")), str(others.get("storage_url", "storage"))
     if "://" in store and store.rstrip("/").endswith("/storage"):

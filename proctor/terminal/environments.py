@@ -163,7 +163,7 @@ async def _host_config(engine: Engine, task: TerminalTask, service: Service) -> 
         config["NanoCpus"] = int(limits["cpus"] * 1e9)
     if task.limits.network == "none":
         config["NetworkMode"] = "none"
-    # An init must reap the processes that an agent leaves. A task that runs its own init gets none of ours.
+    # An init must reap the processes that an agent leaves. A task that runs its own init gets no second one.
     if engine.has_init and " ".join(service.command or ()).removeprefix("sh -c ") in IDLE and not service.entrypoint:
         config["Init"] = True
     config.update(service.more)

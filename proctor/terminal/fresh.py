@@ -29,7 +29,7 @@ from proctor.terminal.task_model import TerminalTask
 from purple_sdk.processes.together import do_all
 
 SUFFIX = "-verifier"
-"""The suffix that the agent's container's name gets in the name of the fresh container."""
+"""The suffix of the fresh container's name, which follows the name of the agent's container."""
 
 SECOND = "-verifier-2"
 """Suffix for a second run, with all of the agent's changes or with none."""
@@ -186,7 +186,7 @@ def _make_note(environment: EnvironmentRef) -> str:
 
 
 async def is_kept(engine: Engine, environment: EnvironmentRef) -> bool:
-    """Whether the tests can begin again, since they run in a fresh container and the agent's container exists.
+    """Whether the tests can begin again: they run in a fresh container, and the agent's container still exists.
 
     Raises EngineUnavailableError (the engine doesn't answer).
     """

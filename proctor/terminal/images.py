@@ -27,7 +27,7 @@ BUILD_SECONDS = 1800.0
 """Seconds for a build if neither task nor caller sets a limit."""
 
 _TURNS = 2
-"""How long to wait for others' builds of an image, as a multiple of a build's time limit. Their first may fail."""
+"""The longest wait for others' builds of an image, as a multiple of a build's time limit. Their first may fail."""
 
 _BUILT = "proctor-task"
 _USED = "proctor-run"

@@ -408,7 +408,7 @@ def _without_doubtful(trials: Sequence[TrialResult]) -> float | None:
 
 
 def _settled(trials: Sequence[TrialResult]) -> tuple[float, float] | None:
-    """Return the lowest and highest accuracy that doubtful verdicts could give once settled; None if none is."""
+    """Return the lowest and highest accuracy after doubtful verdicts are settled; None if no verdict is doubtful."""
     doubtful = sum(bool(trial.doubts) for trial in trials)
     if not doubtful:
         return None

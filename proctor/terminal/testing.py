@@ -1,8 +1,8 @@
 """Run a task's tests when the agent is done: copy them into a container, run them, and read their output.
 
-With ``separate``, the tests run in a fresh container (``fresh``), with the task's image and the agent's changes.
-Changes of the programs that run the tests are left out (``agent_changes``). If the tests then fail, they run once more
-with all changes. If they pass only the second time, the verdict stays a failure and is doubtful.
+With ``separate``, the tests run in a fresh container (``fresh``), made from the task's image and the agent's changes.
+Changes of the programs that run the tests are left out (``agent_changes``). If the tests fail without such changes,
+they run once more with all changes. If they pass only then, the verdict stays a failure and is doubtful.
 
 Some tests look for the agent's processes (``process_needs``). If the agent left processes, these tests run in the
 agent's container, after the programs that run the tests have been restored from the image. The outcome says so.
@@ -195,7 +195,7 @@ class _Tests:
         return outcome.model_copy(update={"doubts": (*doubts, *outcome.doubts)})
 
     async def run_fresh(self) -> TestsOutcome:
-        """Run the tests in a fresh container. If they fail without held-back changes, run them once with these."""
+        """Run the tests in a fresh container. If they fail without held-back changes, rerun them with these."""
         await fresh.stop(self.engine, self.environment)
         changes = await list_changes(self.engine, self.environment)
         held = await self._find_held_changes(changes)

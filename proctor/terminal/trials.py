@@ -408,7 +408,7 @@ async def _failing() -> AsyncIterator[None]:
 
 
 def _decide_blame(outcome: "TestsOutcome", plan: TrialPlan) -> Blame:
-    """Return the party to blame for failing tests. Only participants are blamed, not the task's own solution."""
+    """Return the party to blame for failing tests: that of the outcome if a participant played, else the task."""
     return outcome.blame if outcome.blame is not None and plan.agent == "a2a" else "task"
 
 

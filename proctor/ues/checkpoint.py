@@ -74,7 +74,7 @@ def note_stored(simulation: Simulation, digest: str) -> None:
 def restore(simulation: Simulation, content: bytes, parts: Mapping[Name, bytes] | None = None) -> str:
     """Make the simulation equal to a checkpoint and return its digest. Raises Impossible (400) for other content.
 
-    The simulation keeps its id. Its own admin secret and the checkpoint's are then both valid. For a manifest,
+    The simulation keeps its id. Afterwards, both its own admin secret and the checkpoint's are valid. For a manifest,
     ``parts`` holds its parts by name; parts that the simulation already has may be left out (``find_lacking``).
     """
     data = _read_content(content)

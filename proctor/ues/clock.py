@@ -59,7 +59,7 @@ class Clock:
         }
 
     def load(self, state: JsonObject) -> None:
-        """Load a checked ``time_state``. The wall time between its saving and now doesn't count for auto-advance."""
+        """Load a checked ``time_state``. Wall time before the load doesn't count for auto-advance."""
         self.move_to_text(state["current_time"])
         self.time_scale = state["time_scale"]
         self.is_paused = state["is_paused"]

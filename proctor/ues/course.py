@@ -26,7 +26,7 @@ class TurnConditions(Request):
 
     turn: Annotated[Int, Field(ge=0)]
     seed: Int = 0
-    """The seed of the noise; the draws depend on it and on ``turn``."""
+    """The seed of the noise, whose draws also depend on ``turn``."""
     seconds: Annotated[float, Field(ge=0, le=86_400)] = 0.0
     """The simulated seconds that each request costs; 0 for a clock that doesn't run."""
     factor: Annotated[float, Field(ge=0, le=10_000)] = 0.0
@@ -80,7 +80,7 @@ class Course:
         self.ended_at = self.ended_at or now
 
     def find_reading_time(self, to: str, began_at: str) -> str:
-        """Return the instant at which the turn is read: its end plus the time from ``began_at`` to ``to``.
+        """Return the instant at which the turn is read: the turn's end plus the time from ``began_at`` to ``to``.
 
         The instant is never before ``to``.
         """

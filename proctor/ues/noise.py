@@ -1,4 +1,4 @@
-"""Simulate noise, which is the occasional failures of a real service. Only seeded draws decide about failures.
+"""Simulate noise: occasional failures, as of a real service. Only seeded draws decide about failures.
 
 A draw depends on (seed, turn, number of the request in the turn, kind). A turn that is played again with the same
 requests therefore meets the same noise.

@@ -68,7 +68,7 @@ class Cut:
         container: the collection; another object at its path needs a new cut.
         is_row: whether the collection's JSON is a list.
         pages, tail: its pages, and its last entries as JSON.
-        first: the number of the first page's first entry. For a list that loses its oldest entries, lost entries count.
+        first: the number of the first page's first entry, counted with the oldest entries that the list has lost.
         length: the number of entries when it was cut.
     """
 

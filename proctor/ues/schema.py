@@ -186,5 +186,5 @@ def validate(model: type[M], value: Any, *prefix: str | int, context: Any = None
 
 
 def problem(kind: str, message: str, value: Any, *loc: str | int) -> Invalid:
-    """Return a 422 with one entry, for checks outside models. ``kind`` is the entry's ``type`` in pydantic's sense."""
+    """Return a 422 with one entry, for checks outside models. ``kind`` is the entry's ``type``, such as ``missing``."""
     return Invalid([{"type": kind, "loc": list(loc), "msg": message, "input": value}])

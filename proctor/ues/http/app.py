@@ -289,7 +289,7 @@ class Application:
         return reply
 
     def _keep_ticking(self, simulation: Simulation) -> None:
-        """Run a task while auto-advance is on, which executes events near their time even without requests."""
+        """While auto-advance is on, run a task that executes events near their time even without requests."""
         if simulation.simulation_id not in self._ticking:
             task = asyncio.create_task(self._tick(simulation))
             self._ticking[simulation.simulation_id] = task
@@ -303,7 +303,7 @@ class Application:
                     simulation.catch_up()
 
     def _keep_pace(self, simulation: Simulation | None) -> None:
-        """Run a task while a turn's time is measured, which keeps pauses of this server from being counted."""
+        """While a turn's time is measured, run a task that keeps pauses of this server from being counted."""
         if simulation is None or simulation.course is None or simulation.course.pace is None:
             return
         if simulation.is_turn_over or simulation.course in self._pacing:

@@ -230,7 +230,7 @@ def _result(text: str, *, is_error: bool, usual: str | None = None) -> "types.Ca
 
 
 def _blocks(file: JsonObject) -> "list[types.ContentBlock]":
-    """Return an attached file as MCP blocks: its fields, its text if known, and an image or a resource if it is one."""
+    """Return an attached file as MCP blocks: its fields, its text if known, and its bytes unless it is a text file."""
     from mcp import types
 
     about = {name: value for name, value in file.items() if name not in ("content", "text")}

@@ -37,7 +37,11 @@ def received(body: bytes) -> Receive:
 
 
 async def read_body(receive: Receive, headers: Headers, limit: int | None, setting: str | None = None) -> bytes:
-    """Read the whole body. Raises TooLarge (413), which names ``setting``, over ``limit`` bytes, or Disconnected."""
+    """Read the whole body.
+
+    Raises TooLarge (413) for more than ``limit`` bytes, which the setting ``setting`` sets. Raises Disconnected if the
+    caller leaves.
+    """
     for name, value in headers:
         if limit is not None and name == b"content-length" and value.isdigit() and int(value) > limit:
             await _let_finish(receive, int(value))

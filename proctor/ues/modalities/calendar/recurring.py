@@ -28,7 +28,7 @@ def meant(change: Change, event: Event, payload: CalendarInput) -> tuple[Event, 
 
 
 def replacements(state: State, event: Event) -> list[Event]:
-    """Return the events that replace occurrences of a series. An event that a file made its own parent is none."""
+    """Return the events that replace occurrences of a series. In a file, an event may wrongly be its own parent."""
     event_id = event["event_id"]
     return [
         other

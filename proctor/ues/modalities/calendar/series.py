@@ -8,7 +8,7 @@ Within these:
 - daily: each day that ``days_of_week``, ``day_of_month`` and ``month_of_year`` allow.
 - weekly: the ``days_of_week``, else the start's; ``day_of_month`` and ``month_of_year`` restrict them.
 - monthly: ``day_of_month``, else every one of the ``days_of_week``, else the start's day. If both fields are given, a
-  day must fit both. A month may have no such day. ``month_of_year`` restricts.
+  day must fit both. A month without such a day has no occurrence. ``month_of_year`` restricts.
 - yearly: the days as in "monthly", in the month ``month_of_year``, else the start's month.
 
 ``dateutil.rrule`` knows far more rules, but its search for a day has no bound: for a 30th of February, it lasts up to
@@ -81,7 +81,7 @@ def _to_local_time(text: str, place: tzinfo) -> datetime:
 def _place(event: Event) -> tzinfo:
     """Return the time zone in which an event's days are counted.
 
-    For an all-day event that doesn't start at its zone's midnight, it is UTC.
+    The days of an all-day event that doesn't start at midnight in its own zone are counted in UTC.
     """
     place = zone(event["timezone"]) or UTC
     if event["all_day"] and _to_local_time(event["start"], place).time() != time():

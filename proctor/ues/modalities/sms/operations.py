@@ -26,7 +26,7 @@ def refuse_another_sender(request: SendSMSRequest, state: State) -> str | None:
 
 
 def refuse_anothers_reaction(request: SMSReactRequest, state: State) -> str | None:
-    """Return the reason why a participant may not react so; None if the reaction is the user's."""
+    """Return the reason why a participant may not send this reaction; None if it is the user's."""
     return _refuse_another(state, "phone_number", request.phone_number)
 
 
