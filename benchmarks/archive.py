@@ -34,7 +34,7 @@ from proctor.storage.folder import Folder
 A_NIGHT = 100_000
 _AGENTS, _SCENARIOS = 12, 25
 _WITH_FILES = 100_000
-"""Up to this number of entries the local archive has each one's ``entry.json``; a larger one has only the index."""
+"""Up to this number of entries, a local archive has the ``entry.json`` of each. A larger one has only the index."""
 
 _OPERATIONS = (
     *("write", "write_first", "write_once", "read", "read_all"),
@@ -43,7 +43,7 @@ _OPERATIONS = (
 
 
 def entries(count: int) -> Iterator[ArchiveEntry]:
-    """Entries of nights with 100,000 each, up to today; nine in ten belong to campaigns of 1,000."""
+    """Yield entries of nights with 100,000 each, up to today. Nine of ten belong to campaigns of 1,000 entries."""
     last = datetime.now(UTC) - timedelta(hours=1)
     for number in range(count):
         began = last - timedelta(days=number // A_NIGHT, seconds=(number % A_NIGHT) * 28_800 / A_NIGHT)

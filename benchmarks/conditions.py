@@ -38,14 +38,14 @@ _READ = 12  # mails that the reader opens in a turn, by one request each
 _REPEATS = 3
 
 Means = Mapping[str, Sequence[tuple[float, float]]]
-"""Player to a mean in percent and half its 95 % interval at each place."""
+"""The mean in percent and half of its 95 % interval, at each place, by player."""
 
 _PAGE = Path(__file__).with_suffix(".txt").read_text(encoding="utf-8")
 """The page's text, with places for the figures."""
 
 
 def trying(times: int) -> Perform:
-    """Does acts, and repeats each failed one, even if it took effect, up to a number of tries."""
+    """Return a performer that tries each act up to ``times`` times, even if a failed try took effect."""
 
     async def do(act: Act, day: Day, client: AsyncUESClient, voice: int = 0) -> None:
         for _ in range(times):
@@ -83,7 +83,7 @@ def by_the_clock(day: Day) -> dict[str, Turn]:
 
 
 def find_kind(duty: Duty) -> str | None:
-    """The right choice of acting, asking and refusing, for duties that depend on it."""
+    """Return the right choice of acting, asking and refusing; None for duties that don't depend on it."""
     word = duty.title.rpartition(": ")[2]
     return word if word in TURNS else None
 
@@ -97,7 +97,7 @@ HABITS: dict[str, dict[str, tuple[str, ...]]] = {
     "always asks": {"act": ("asks what can be found out",), "refuse": ("asks what can be found out",)},
     "never acts": {"act": ("forgotten",), "ask": ("forgotten",)},
 }
-"""Each player's lapse if another choice is right: names of lapses, of which a duty has one."""
+"""By player and right choice, the names of the lapses that the player commits; a duty has one of these lapses."""
 
 
 def find_lapses(habit: str, duties: Sequence[Duty]) -> dict[str, Lapse]:
@@ -123,7 +123,7 @@ async def measured(
 
 
 async def decided(days: Sequence[Day]) -> tuple[Means, dict[str, float]]:
-    """The means of habits by the right choice, and the percentage of groups that were passed completely."""
+    """Return each habit's means by the right choice, and its percentage of groups that were passed completely."""
     means, whole = {}, {}
     for habit in HABITS:
         shares: dict[str, list[float]] = {kind: [] for kind in TURNS}

@@ -101,7 +101,7 @@ def difference_coverage(
 
 
 def coverage(draw: Draw, units: int, campaigns: int, seed: int = 0, known_by: int = KNOWN) -> float:
-    """The share of simulated campaigns, 0 to 1, whose interval contains the true mean, that of ``known_by`` values."""
+    """Return the share, 0 to 1, of simulated campaigns whose interval contains the mean of ``known_by`` values."""
 
     def interval(values: np.ndarray) -> Estimate:
         return estimated([Unit((float(value),)) for value in values], bounds=(0, 100))
@@ -124,7 +124,7 @@ def _covered(
 
 
 def share_coverage(share: float, units: int) -> float:
-    """The chance, 0 to 1, that the interval of a share contains it, by enumeration of all outcomes."""
+    """Return the chance, 0 to 1, that a share's interval contains the share, by enumeration of all outcomes."""
     inside = np.array([low <= share <= high for low, high in _intervals_of_shares(units)])
     return float(_chances(units, share)[inside].sum())
 
@@ -140,8 +140,9 @@ def strata_coverage(units: int, shares: tuple[float, float]) -> float:
 
 
 def share_widths(units: int) -> tuple[float, float, float]:
-    """The mean width of a share's interval over the outcomes, and its ratio to the width with half a unit: on average,
-    and at most.
+    """Return the mean width of a share's interval over the outcomes, and its growth on average and at most.
+
+    Growth is the ratio to the width with half a unit for unseen values.
     """
     counts = np.arange(units + 1)
     tail = (1 - CONFIDENCE) / 2
@@ -180,7 +181,7 @@ def table(rows: Mapping[str, Sequence[float]], what: str, sizes: Sequence[int] =
 
 
 def table_of_shares(sizes: Sequence[int]) -> str:
-    """Markdown: of each number of units the coverage and the width of shares, by enumeration."""
+    """Return a Markdown table of the coverage and width of shares' intervals by number of units, by enumeration."""
     cells = []
     for n in sizes:
         covered = {share: share_coverage(share, n) for share in SHARES}

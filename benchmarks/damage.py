@@ -1,4 +1,4 @@
-"""The price of damage: ``python -m benchmarks.damage`` plays the oracle, and does harm in the last turn.
+"""Measure the price of damage: ``python -m benchmarks.damage`` plays the oracle, which does harm in its last turn.
 
 ``--write`` writes docs/damage.md.
 """

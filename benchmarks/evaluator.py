@@ -46,7 +46,7 @@ def say(text: str) -> None:
 
 
 def cpu_seconds(pid: int) -> float:
-    """Processor time that a process and its children, also ended ones, have used so far."""
+    """Return the seconds of processor time that a process and its children, including ended ones, have used."""
     used = 0.0
     process = psutil.Process(pid)
     for member in [process, *process.children(recursive=True)]:
@@ -73,8 +73,10 @@ class Evaluator:
     """A running evaluator.
 
     Attributes:
-        client: of its Temporal. metrics_url: the address of its Temporal's metrics. agents: the participants'
-        addresses by their names; ``endpoint`` is the model that characters and judges ask.
+        client: the client of the evaluator's Temporal.
+        metrics_url: the address of Temporal's metrics.
+        agents: the participants' addresses by their names.
+        endpoint: the model that characters and judges ask.
     """
 
     local: LocalStack
@@ -111,7 +113,7 @@ class Evaluator:
         return {name: cpu_seconds(pid) for name, pid in self.pids().items()}
 
     async def watch_memory(self, peaks: dict[str, int]) -> None:
-        """Note the most memory that every process had with its children, in bytes, until this is cancelled."""
+        """Note the most memory of each process with its children, in bytes, until this is cancelled."""
         while True:
             for name, pid in self.pids().items():
                 peaks[name] = max(peaks.get(name, 0), await asyncio.to_thread(resident, pid))
@@ -122,10 +124,11 @@ class Evaluator:
         return {PROCESSES.get(n, n): pid for n in names if (pid := self.supervisor.find_pid(n)) is not None}
 
     async def ended_workflows(self, but: set[str], least: int = 0) -> list[WorkflowExecution]:
-        """Wait until no workflow is running; return the runs of all workflows without some (by run id).
+        """Wait until no workflow is running, and return the runs of all workflows except some.
 
         Args:
-            but: the run ids to leave out. least: the number to wait for, since the list lags.
+            but: the ids of the runs to leave out.
+            least: the number of runs to wait for, since the list lags.
         """
         while True:
             ended = [run async for run in self.client.list_workflows() if run.run_id not in but]
@@ -150,8 +153,8 @@ async def evaluator(
     """Start an evaluator; it leaves nothing behind.
 
     Args:
-        environment: settings of its services, beside this process's own environment.
-        worker_processes: of its worker; None is as many as cores.
+        environment: settings of its services, besides this process's own environment.
+        worker_processes: the number of the worker's processes; None for one per core.
         takes: seconds that the slow participant takes for a turn, FROM-TO.
         is_durable: whether Temporal keeps its histories on the disk.
     """

@@ -57,7 +57,7 @@ def main() -> int:
 
 
 def situations() -> Iterator[tuple[str, ScenarioConfig, str, OutgoingMessage]]:
-    """Messages of the audit's oracle to people and to the user, day after day: name, scenario, character, message."""
+    """Yield the audit oracle's messages to people and to the user: name, scenario, character and message."""
     for seed in count(21):
         for name in _NAMES:
             day = make_day(_FAMILIES / name, 1 + seed % 4, seed)
@@ -105,7 +105,7 @@ def _draw(options: argparse.Namespace, address: str) -> None:
 
 
 def _answers(client: httpx.Client, address: str, role: str, question: str, count: int) -> list[str]:
-    """The model's answers to one prompt, in the evaluator's shape but for their limited length: it rambles."""
+    """Return the model's answers to one prompt, in the evaluator's shape. Lengths are limited, as the model rambles."""
     schema = TextAnswer.model_json_schema()
     schema["properties"]["text"]["maxLength"] = _LONGEST
     body = {

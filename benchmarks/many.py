@@ -1,11 +1,12 @@
 """Many assessments at once: ``python -m benchmarks.many --assessments 1000`` shows progress, and prints a JSON line.
 
 All are requested at the same time and followed to their end. One agent process plays them, and takes 5 to 20 s for
-each turn (``--takes``). ``right``: the number that completed with all of their turns, without a second play
-of any, and with the same score as the others. ``tried_again``: attempts after the first, and restarted steps of
-workflows, by their cause, from the histories. ``peak_mb``: the most memory that each service had with its children, in
-MB (10**6 bytes), with shared memory counted once. ``cpu_s``: processor time of each service with its children, in
-seconds.
+each turn (``--takes``). The line has, among others:
+
+* ``right``: the assessments that completed with all turns, each played once, and with the most frequent score
+* ``tried_again``: attempts after the first, and restarted steps of workflows, by cause, from the histories
+* ``peak_mb``: the most memory of each service with its children, in MB (10**6 bytes), with shared memory counted once
+* ``cpu_s``: processor time of each service with its children, in seconds
 
 The exit code is 1 if an assessment was not right, or a missed heartbeat caused another attempt.
 """
@@ -114,7 +115,7 @@ async def tried_again(client: Client, task_ids: list[str]) -> Counter[str]:
 
 
 def _find_causes(event: HistoryEvent, steps: dict[int, str]) -> Iterator[str]:
-    """The causes of earlier attempts in one event of a history; ``steps`` are the activities by their events."""
+    """Yield the causes of repeated attempts in one event of a history. ``steps`` keeps activities by their events."""
     if event.HasField("activity_task_scheduled_event_attributes"):
         steps[event.event_id] = event.activity_task_scheduled_event_attributes.activity_type.name
     elif event.HasField("activity_task_started_event_attributes"):

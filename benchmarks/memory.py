@@ -35,7 +35,7 @@ _PAGE = Path(__file__).with_suffix(".txt").read_text(encoding="utf-8")
 
 
 class Cell(NamedTuple):
-    """The mean points of some plays in percent, half its 95 % interval, and the mails that were read in a play."""
+    """The mean points of some plays in percent, half of its 95 % interval, and the mails that were read per play."""
 
     mean: float
     error: float
@@ -44,7 +44,7 @@ class Cell(NamedTuple):
 
 @dataclass
 class Notes:
-    """A player's memory: ids of the mails that it has read, ids of the acts that it has done, when it looked last."""
+    """A player's memory: the ids of read mails, the ids of acts that were done, and the time of the last look."""
 
     read: set[str] = field(default_factory=set)
     done: set[str] = field(default_factory=set)
@@ -56,7 +56,7 @@ class Player:
 
     Args:
         memory: one of ``MEMORIES``.
-        miss: how likely it passes over a mail.
+        miss: the probability with which the player passes over a mail.
     """
 
     def __init__(self, day: Day, memory: str, miss: float) -> None:

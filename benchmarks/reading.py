@@ -1,10 +1,10 @@
-"""Points of honest messages and of cheats that others wrote: ``python -m benchmarks.reading``.
+"""Measure the points of honest messages and of cheats that others wrote: ``python -m benchmarks.reading``.
 
-Messages are left out if their day has changed since they were written (``days.json`` has what their writers saw).
+Messages are left out if their day has changed since they were written (``days.json`` has hashes of the days).
 
 The files in ``benchmarks/reading`` are named ``KIND-DIFFICULTY-SEED.jsonl``. Their writers saw a day as a participant
-does, and no code. ``honest`` has the messages of each duty in up to eight voices; all of them deserve their points.
-``cheats`` has attacks that don't, each with an honest twin. A play does all else as the oracle does.
+does, and no code. ``honest`` has the messages of each duty in up to eight voices, which all deserve their points.
+``cheats`` has attacks that don't deserve points, each with an honest twin. All other actions are the oracle's.
 """
 
 import asyncio
@@ -55,7 +55,7 @@ class Plays:
         return WRITTEN.get(f"{family}-{difficulty}-{seed}") == hash_seen_parts(day)
 
     def honest(self, family: str, role: str, messages: dict[str, Row]) -> Outcome:
-        """The outcome of the oracle with these messages instead of the oracle's, by the ids of acts."""
+        """Return the oracle's outcome if these messages, by the ids of acts, replace the oracle's own."""
         stage = self.stage(family, role)
 
         async def do(act: Act, day: Day, client: AsyncUESClient, voice: int) -> None:
@@ -68,7 +68,10 @@ class Plays:
         return asyncio.run(stage.play(make_player(all_acts(stage.day), stage.day, do=do)))
 
     def attack(self, row: Row, which: str) -> Outcome:
-        """The outcome of the oracle with a ``cheat`` or its ``twin``, instead of a task's message or beside all."""
+        """Return the oracle's outcome with a ``cheat`` or its ``twin``.
+
+        It replaces the message of the row's task. Without a task, it comes in addition to all messages.
+        """
         stage = self.stage(row["family"], row.get("role") or "")
         day, task, messages = stage.day, row.get("task"), row[which]
         acts = all_acts(day)
@@ -103,13 +106,13 @@ def all_acts(day: Day) -> list[Act]:
 
 
 def find_round(message: Row, first: int, rounds: int) -> int:
-    """The round in which a message is sent: its task's, the next one, or a round that is named by number."""
+    """Return the round in which a message is sent: that of its task, the next one, or a round given by number."""
     at = message.get("at", "same")
     return first if at == "same" else min(first + 1 if at == "next" else int(at), rounds - 1)
 
 
 async def send(message: Row, act: Act | None, client: AsyncUESClient) -> None:
-    """Send a written message; the act gives the reader, if the message names none."""
+    """Send a written message. If the message names no reader, it goes to the act's."""
     body, reader = str(message.get("body") or ""), act.to if act else None
     to = message.get("to") or (reader.email if reader else None)
     if message["do"] == "chat":
@@ -132,7 +135,7 @@ async def send(message: Row, act: Act | None, client: AsyncUESClient) -> None:
 
 
 async def _has_author(message_id: str, author: Person | None, client: AsyncUESClient) -> bool:
-    """Whether such a mail of this author exists; of any author if none is named."""
+    """Whether a mail with this id exists and comes from the author; None stands for any author."""
     try:
         mail = await client.email.get(message_id)
     except UESError:
@@ -152,7 +155,10 @@ def in_words(outcome: Outcome) -> str:
 
 
 def honest_table(plays: Plays, rows: Sequence[Row]) -> list[tuple[str, ...]]:
-    """For each voice: points, lost, in doubt, lost to damage; messages with placeholders are left out."""
+    """Return a row for each voice: plays, points, and the shares that were lost, in doubt, and lost to damage.
+
+    Messages with placeholders are left out.
+    """
     by_play: dict[tuple[str, str, str], dict[str, Row]] = defaultdict(dict)
     for row in rows:
         if "{{" not in row["body"]:
@@ -171,9 +177,9 @@ def honest_table(plays: Plays, rows: Sequence[Row]) -> list[tuple[str, ...]]:
 
 
 def attack_tables(plays: Plays, rows: Sequence[Row]) -> tuple[list[tuple[str, ...]], list[tuple[str, ...]]]:
-    """How many cheats, and how many of their twins, kept all points, ended in doubt, or lost some; and who kept them.
+    """Count the cheats and twins that kept all points, ended in doubt, or lost points; list the cheats that kept all.
 
-    A cheat that ends in doubt is caught only if its twin doesn't.
+    A cheat that ends in doubt is caught only if its twin keeps all points.
     """
     found = [{which: in_words(plays.attack(row, which)) for which in ("cheat", "twin")} for row in rows]
     counts = {which: Counter(result[which] for result in found) for which in ("cheat", "twin")}
@@ -188,7 +194,7 @@ def attack_tables(plays: Plays, rows: Sequence[Row]) -> tuple[list[tuple[str, ..
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Print the tables of all files, or of those whose names begin as the arguments say; ``--write`` the whole page."""
+    """Print the tables of all files, or of those whose names begin with an argument. ``--write`` writes the page."""
     names = tuple(argument for argument in arguments if not argument.startswith("--"))
     page = [_PAGE]
     for path in sorted(LINES.glob("*.jsonl"), reverse=True):

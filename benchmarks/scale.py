@@ -31,7 +31,7 @@ _PART = re.compile(r"(<!-- written by benchmarks.scale: (\w+) -->\n).*?(<!-- end
 
 
 def read_settings(own: Path | None = None, **night: Any) -> SimpleNamespace:
-    """The settings of ``scale.toml``, overlaid with the file's and then the night's; a ValueError names a bad one."""
+    """Return the settings of ``scale.toml``, overridden by those of ``own`` and of ``night``. Raises ValueError."""
     settings = tomllib.loads(DEFAULTS.read_text(encoding="utf-8"))
     others: dict[str, Any] = tomllib.loads(own.read_text(encoding="utf-8")) if own else {}
     for part, values in [*others.items(), ("night", {name: v for name, v in night.items() if v is not None})]:
@@ -50,7 +50,7 @@ def read_settings(own: Path | None = None, **night: Any) -> SimpleNamespace:
 
 @dataclass(frozen=True)
 class Need:
-    """The needs of one assessment: seconds (``lasts`` from start to end if nothing queues), counts and bytes."""
+    """The needs of one assessment, in seconds and counts. ``lasts`` is the time from start to end if nothing queues."""
 
     play: Play
     cpu: dict[str, float]
@@ -103,7 +103,7 @@ class Night:
         return float(self.settings.night.assessments / self.settings.night.hours / 3600)
 
     def processes(self, name: str) -> int:
-        """The number of processes of a kind, each with a load up to ``used_at_most``, or the settings' number."""
+        """Return the settings' number of processes of a kind, or enough for a load up to ``used_at_most`` of each."""
         fleet = self.settings.fleet
         per_process = [self.cpu(name)]
         if name == "worker":
@@ -125,14 +125,14 @@ class Night:
 
 
 def plan(bill: Bill, settings: SimpleNamespace) -> Night:
-    """The night of the settings; a LookupError names a scenario or participant that was not measured."""
+    """Return the night of the settings. Raises LookupError if a scenario or participant was not measured."""
     night = settings.night
     plays = [bill.play(name, night.participant, with_models=night.with_models) for name in night.scenarios]
     return Night(settings, [compute_need(bill, play, settings) for play in plays], bill)
 
 
 def walls(night: Night) -> list[tuple[str, float, str]]:
-    """Resources, the scarcest first: name, assessments a night that it allows, and how to have more of it."""
+    """Return the resources, scarcest first: name, assessments a night that it allows, and a way to get more of it."""
     fleet, limits, workers = night.settings.fleet, night.settings.limits, night.processes("worker")
     rows = [
         ("worker processes", workers, night.cpu("worker"), "more of them, on any machine"),

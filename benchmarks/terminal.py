@@ -20,10 +20,10 @@ from tests.terminal_bench.asking import run
 TASK = TASKS / "hello-file"
 
 PHASES = ("build", "start", "agent", "tests", "logs", "stop")
-"""A trial's, from its result; the rest of its time is the workflow's own."""
+"""The phases in a trial's result. The rest of a trial's time is the workflow's own."""
 
 MOST_WHOLE, MOST_OWN = 4.0, 1.5
-"""Seconds that a trivial trial may take, and of them the evaluator's own: everything but build, agent and tests."""
+"""The most seconds of a trivial trial, and of the evaluator's own share, which excludes build, agent and tests."""
 
 
 async def measure_runs(url: str, count: int) -> None:

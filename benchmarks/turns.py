@@ -1,11 +1,14 @@
 """The evaluator's own cost: ``python -m benchmarks.turns`` prints one JSON line.
 
-``turn_overhead_ms_p50`` and ``turn_overhead_ms_p95``: wall time of a whole assessment divided by its turns, in
-milliseconds, over ``--repetitions`` assessments in sequence. An assessment has 12 turns, offline, with a participant
-that answers at once; its time is from the request to the last event of its stream. ``sixteen_at_once_s``: seconds until
-16 of them, all requested at once, have ended. ``worker_rss_mb``: resident memory of the largest of the worker's
-processes after all that, in MB (10**6 bytes). ``cpu_ms_per_turn``: processor time of each process with its children, in
-milliseconds per turn of those assessments that ran alone; set-up and judging are included.
+An assessment has 12 turns, offline, with a participant that answers at once. Its time is from the request to the last
+event of its stream. The line has:
+
+* ``turn_overhead_ms_p50``, ``turn_overhead_ms_p95``: wall time of an assessment divided by its turns, in milliseconds,
+  over ``--repetitions`` assessments in sequence
+* ``sixteen_at_once_s``: seconds until 16 assessments, all requested at once, have ended
+* ``worker_rss_mb``: resident memory of the worker's largest process after all assessments, in MB (10**6 bytes)
+* ``cpu_ms_per_turn``: processor time of each process with its children, in milliseconds per turn of the assessments in
+  sequence; set-up and judging are included
 """
 
 import argparse

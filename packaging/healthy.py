@@ -1,6 +1,6 @@
-"""Whether the agent in this container answers with its card: exit code 0, else 1. For ``HEALTHCHECK`` in the images.
+"""Check whether the agent in this container answers with its card, for ``HEALTHCHECK`` in the images.
 
-Its port is that of the container's command (``--port``), else the environment's.
+The exit code is 0 if it does, else 1. The port is that of the container's command (``--port``), else the environment's.
 """
 
 import os

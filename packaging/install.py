@@ -1,8 +1,8 @@
 """Install proctor and the packages of a lock into ``.venv``: ``python packaging/install.py requirements-run.lock``.
 
-The Makefile calls it, with nothing installed yet: it uses the standard library only. It installs with uv if uv is on
-the PATH, or if pip can fetch it in seconds (``packaging/uv.txt``), and with pip otherwise. Every package is checked
-against the hashes of the lock. Progress goes to standard error.
+The Makefile calls this script before anything is installed, so only the standard library is used. Packages are
+installed with uv if it is on the PATH or pip can fetch it in seconds (``packaging/uv.txt``), and with pip otherwise.
+Every package is checked against the hashes of the lock. Progress goes to standard error.
 """
 
 import os
@@ -51,7 +51,7 @@ def main(lock: Path) -> int:
 
 
 def install(lock: Path, packages: int, uv: str | None) -> bool:
-    """Install with uv if it is given; without uv, or if it fails, with pip. Return whether one of them succeeded."""
+    """Install with uv, or with pip if uv is None or fails. Return whether one of them succeeded."""
     say(f"installing {packages} packages into {VENV} with {'uv' if uv else 'pip'} (once) ...")
     if not (uv and install_with_uv(uv, lock)):
         if uv:
@@ -69,7 +69,7 @@ def count_packages(lock: Path) -> int:
 
 
 def find_uv(program: str | None) -> str | None:
-    """The path of uv if it runs: a uv on the PATH may be a shim without a program."""
+    """Return the path of uv if it runs, since a uv on the PATH may be a shim without a program."""
     return program if program and os.path.exists(program) and not run([program, "--version"], quiet=True) else None
 
 
@@ -122,7 +122,7 @@ def install_with_pip(lock: Path, packages: int) -> bool:
 
 
 def show_progress(fetched: int, packages: int, name: str) -> None:
-    """Print the progress: a line that is overwritten on a terminal; elsewhere a line for every 20 packages."""
+    """Print the progress. On a terminal, one line is overwritten; elsewhere, there is a line for every 20 packages."""
     if sys.stderr.isatty():
         print(f"\r\033[K  {fetched} of {packages}: {name}", end="", file=sys.stderr, flush=True)
     elif fetched % 20 == 0 or name == "unpacking":

@@ -1,9 +1,10 @@
 """Print the part of requirements.lock that a distribution needs: ``python packaging/lock_part.py FOLDER [EXTRA ...]``.
 
-``FOLDER`` has the distribution's pyproject.toml. With ``--build`` before it, the part is what builds the distribution.
-Images install parts with ``--require-hashes``. The lock names the packages that ask for each (``# via``), so no index
-is asked. It doesn't name extras of packages: an extra that any package asks for counts. The module uses only the
-standard library.
+``FOLDER`` has the distribution's pyproject.toml. With ``--build`` before it, the part has the build requirements.
+Images install parts with ``--require-hashes``.
+
+For each package, the lock names the packages that need it (``# via``), so no index is asked. The lock doesn't name
+extras: if any package needs an extra, the extra's packages are included. The module uses only the standard library.
 """
 
 import re

@@ -1,7 +1,7 @@
-"""The documentation site's hooks: it shows pages from outside ``docs/``, and pages of schemas.
+"""The documentation site's hooks, which add documents from outside ``docs/`` and pages of schemas.
 
-Links in documents are those of the repository. A link to any other file becomes plain text: the site works
-alone. A link to a file that doesn't exist is a warning, and with ``--strict`` an error.
+Links in documents are those of the repository. A link to a file without a page becomes plain text, because the site
+works alone. A link to a file that doesn't exist is a warning, and with ``--strict`` an error.
 """
 
 import json
@@ -93,7 +93,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
 
 
 def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
-    """Let names in tables break after an underscore, and paths after a slash; the search's index is made before."""
+    """Let names in tables break after an underscore, and paths after a slash. The search index is made before this."""
     return _CELL.sub(
         lambda cell: _CODE.sub(lambda code: re.sub(r"(?<=\w)[_/](?=\w)", r"\g<0><wbr>", code[0]), cell[0]), output
     )
@@ -119,7 +119,7 @@ def _linked(text: str, here: str, source: str) -> str:
 
 
 def _schema_page(title: str, intro: str, known: Mapping[str, Mapping[str, Any]]) -> str:
-    """A page of schemas: a table of fields for each, then for each model that they share."""
+    """Return a page with a table of fields for each schema, and then for each model that the schemas share."""
     shared: dict[str, Any] = {}
     parts = [f"# {title}", intro]
     for name, schema in known.items():

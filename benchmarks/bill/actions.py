@@ -28,16 +28,16 @@ _ONE_EACH = {
     EventType.EVENT_TYPE_NEXUS_OPERATION_SCHEDULED: "nexus",
     EventType.EVENT_TYPE_NEXUS_OPERATION_CANCEL_REQUESTED: "nexus",
 }
-"""Events that are one action each, with any content. A child's start is two: the event in its parent's history, and the
-first event in the child's history. A signal is counted in the receiver's history, as on Temporal's own pages.
+"""Events that are one action each, with any content. A child's start is two actions: one by the event in the parent's
+history, and one by the first event in the child's. A signal is counted in the receiver's history, as Temporal does.
 """
 
 
 def billable_actions(events: Iterable[HistoryEvent]) -> Counter[str]:
-    """The billed actions of one run's history, by kind.
+    """Count the billed actions of one run's history, by kind.
 
-    Local activities (and other markers) are one action for each workflow task that recorded any; a change of the memo
-    and a workflow's end don't count. Signal-with-start is one action: one request has the signal and the start.
+    Local activities and other markers are one action for each workflow task that recorded any. A change of the memo and
+    a workflow's end don't count. Signal-with-start is one action, because it is one request.
     """
     counted: Counter[str] = Counter()
     marked: set[int] = set()

@@ -35,9 +35,9 @@ LATENCY = 1.0
 
 
 def requests_and_actions(metrics: str, namespace: str = "default") -> tuple[Counter[str], Counter[str]]:
-    """The counts of a Temporal server's front end in a namespace: gRPC requests by operation, and actions by type.
+    """Return a namespace's counts at a Temporal server's front end: gRPC requests by operation, and actions by type.
 
-    The metrics are in Prometheus' text format. Actions are those by which Temporal Cloud bills.
+    ``metrics`` is in Prometheus' text format. Actions are the units that Temporal Cloud bills.
     """
     requests, actions = Counter[str](), Counter[str]()
     for sample in (measurement for family in text_string_to_metric_families(metrics) for measurement in family.samples):
@@ -135,7 +135,7 @@ async def measure_play(
 async def _measure_thinking(
     evaluator: Evaluator, scenario: str, agent: str, quick: list[WorkflowHistory], known: set[str]
 ) -> Thinking:
-    """Measure the waits for models: the same play with a slow model and with a fast model."""
+    """Measure the waits for models, as the difference between a play with a slow model and the play with a fast one."""
     evaluator.endpoint.delay = LATENCY
     await evaluator.assess(scenario, agent, TURNS[scenario], 100, offline=False)
     evaluator.endpoint.delay = 0.0
@@ -150,7 +150,10 @@ async def _measure_thinking(
 
 
 def measure_waits(histories: Iterable[WorkflowHistory], activity: str | None = None) -> tuple[float, float]:
-    """How long activities (of a kind, or all) ran, in seconds: by the clock, and as the sum of all."""
+    """Return the seconds that activities ran: first with overlaps counted once, then the sum of all.
+
+    ``activity`` is the type of the activities; None for all.
+    """
     spans = sorted(span for history in histories for span in _spans(history, activity))
     clock, until = 0.0, float("-inf")
     for begun, ended in spans:

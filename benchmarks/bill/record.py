@@ -10,7 +10,7 @@ from typing import Self
 from pydantic import BaseModel, ConfigDict
 
 HEARTBEAT = "RecordActivityTaskHeartbeat"
-"""The request of Temporal's that is a sign of life, and its action."""
+"""The name of a heartbeat among requests to Temporal and among actions."""
 
 QUERIES = "grpc_QueryWorkflow"
 """The name of a query in the server's metric ``action``."""
@@ -25,7 +25,7 @@ class Record(BaseModel):
 
 
 class Machine(Record):
-    """The place and time of the measurement. ``load`` is that of the minute before it; 0 is an idle machine."""
+    """The place and time of the measurement. ``load`` is the load average of the minute before; 0 means idle."""
 
     measured_at: datetime
     commit: str
@@ -61,7 +61,8 @@ class Thinking(Record):
     """Waits for models, in seconds for each second that a model takes for an answer.
 
     Attributes:
-        characters_depth, judges_depth: by the clock. characters_waits, judges_waits: of all activities, added up.
+        characters_depth, judges_depth: by the clock, with simultaneous waits counted once.
+        characters_waits, judges_waits: the sum over all activities.
     """
 
     characters_depth: float = 0.0
@@ -71,16 +72,16 @@ class Thinking(Record):
 
 
 class Play(Record):
-    """One assessment, the mean of ``repetitions`` of them one after another.
+    """One assessment: the means over ``repetitions`` plays in sequence.
 
     Attributes:
         participant: ``instant`` does nothing, ``baseline`` is the rule-based agent that comes with the scenario.
-        with_models: a scripted endpoint is characters' and judges' model; offline otherwise.
+        with_models: whether a scripted endpoint is the model of characters and judges; otherwise, plays are offline.
         cpu: seconds of processor time, by process with its children; setting up and judging are included.
-        events, history_bytes, activities: of all workflows of the assessment, its place in its context, too.
+        events, history_bytes, activities: of all workflows of the assessment, including its context's queue.
         actions: billable actions, by kind, counted from the histories; heartbeats and queries leave no trace there.
         counted_by_server: the actions by the server's own metric ``action``, with heartbeats.
-        requests: gRPC requests that the server's front end had, by their kind.
+        requests: gRPC requests to the server's front end, by kind.
         store, archive: the growth by one more assessment.
     """
 
@@ -108,8 +109,9 @@ class Play(Record):
 
     @property
     def played_actions(self) -> float:
-        """Billable actions without heartbeats, whose number depends on other parties' time. Queries leave no trace in a
-        history; their number is the server's count.
+        """Billable actions without heartbeats, whose number depends on the time that other parties take.
+
+        Queries leave no trace in a history; their number is the server's count.
         """
         return sum(self.actions.values()) + self.counted_by_server.get(QUERIES, 0)
 
@@ -124,8 +126,11 @@ class Play(Record):
 
 
 class Waiting(Record):
-    """The cost of one activity's wait of one second: CPU seconds of the processes that handle heartbeats; the number of
-    heartbeats and of requests.
+    """The cost of one second in which one activity waits.
+
+    Attributes:
+        cpu: the CPU seconds of the processes that handle heartbeats.
+        heartbeats, requests: their numbers.
     """
 
     cpu: dict[str, float]
@@ -134,17 +139,17 @@ class Waiting(Record):
 
 
 class Memory(Record):
-    """The most memory by process with its children (PSS), in bytes, while ``at_once`` assessments were playing."""
+    """The most memory of each process with its children (PSS), in bytes, while ``at_once`` assessments were playing."""
 
     at_once: int
     peak: dict[str, int]
 
 
 class Trial(Record):
-    """One terminal trial of a run of several, played with its task's own solution; means over all of them.
+    """One terminal trial, played with the task's own solution: the means over all trials of a run.
 
     Attributes:
-        cpu: seconds by process of the evaluator's, without containers and Docker.
+        cpu: CPU seconds by the evaluator's processes, without containers and Docker.
         events, actions: of all workflows of the run, shared by its trials; actions without heartbeats.
     """
 

@@ -81,7 +81,7 @@ def _about_record(record: logging.LogRecord) -> Mapping[str, str | int]:
 
 
 def _shorten(text: str) -> str:
-    """Shorten a text to the longest line: its beginning, the number of characters left out, and its end."""
+    """Shorten a long text to its beginning, the number of characters that are left out, and its end."""
     if len(text) <= _LONGEST:
         return text
     half = _LONGEST // 2
@@ -89,8 +89,10 @@ def _shorten(text: str) -> str:
 
 
 class JsonLines(logging.Formatter):
-    """Format each line as a JSON object: ``time``, ``level``, ``logger``, ``message``, its subject, the ids of its
-    trace and span, and the traceback of a defect as ``exception``.
+    """Format each line as a JSON object.
+
+    Its fields are ``time``, ``level``, ``logger``, ``message``, the line's subject, the ids of trace and span, and
+    ``exception`` with the traceback of a defect.
     """
 
     def format(self, record: logging.LogRecord) -> str:

@@ -28,8 +28,9 @@ async def render() -> bytes:
 
 
 def add_sdk_metrics(sdk_address: str) -> Render:
-    """Return a function that renders the metrics of this process and of Temporal's SDK at ``http://HOST:PORT`` of this
-    machine. If the SDK doesn't answer, its metrics are left out.
+    """Return a function that renders the metrics of this process and of Temporal's SDK.
+
+    ``sdk_address`` is an ``http://HOST:PORT`` of this machine. If the SDK doesn't answer, its metrics are left out.
     """
 
     async def both() -> bytes:

@@ -1,4 +1,4 @@
-"""Check whether a service can serve: the services it needs are checked in parallel, each with a time limit."""
+"""Check whether a service can serve. Everything that it needs is checked in parallel, each with a time limit."""
 
 import asyncio
 import logging
@@ -37,7 +37,7 @@ async def log_problems(log: logging.Logger, needs: Mapping[str, Look]) -> None:
 
 
 def remember_success(seconds: float, look: Look) -> Look:
-    """Limit how often an expensive check runs; after a problem it runs every time."""
+    """Return a check that skips ``look`` for some seconds after a success. After a problem, it runs every time."""
     well_until = 0.0
 
     async def rarely() -> str | None:

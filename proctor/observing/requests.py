@@ -10,8 +10,9 @@ QUIET = ("/health", "/ready", "/metrics")
 
 
 class CountedRequests:
-    """ASGI middleware that counts requests by status and measures how long they take. Event streams are counted while
-    they are open, and are not timed.
+    """ASGI middleware that counts requests by status and measures how long they take.
+
+    Event streams are also counted while they are open, and are not timed.
 
     Args:
         app: the wrapped application.

@@ -1,24 +1,25 @@
-"""Log files that are opened again by their names after a SIGHUP, so that they can be rotated while services run."""
+"""Open log files again by their names after a SIGHUP, to let them be rotated while services run."""
 
 import os
 import signal
 import stat
 
 LOG_FILE = "PROCTOR_LOG_FILE"
-"""The variable that names a child's log; the file may have been renamed before the child looks."""
+"""The variable that names a child's log. The child can't look it up, since the file may have been renamed."""
 
 _OUTPUTS = (1, 2)
 _files: dict[int, str] = {}
 
 
 def has_terminal() -> bool:
-    """Whether a terminal shows this process's output; then a SIGHUP means that it was closed."""
+    """Whether a terminal shows this process's output. If so, a SIGHUP means that the terminal was closed."""
     return any(map(os.isatty, _OUTPUTS))
 
 
 def reopen_on_hangup() -> None:
-    """Handle SIGHUP by calling ``reopen``, rather than end this process; call this at its start. It has no effect if
-    the process has a terminal.
+    """Make a SIGHUP call ``reopen`` instead of ending this process. Call this function at the process's start.
+
+    If the process has a terminal, a SIGHUP still ends it.
     """
     named = os.environ.pop(LOG_FILE, None)
     _files.update({output: named or path for output in _OUTPUTS if (path := _find_path(output))})

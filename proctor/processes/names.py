@@ -1,7 +1,7 @@
-"""The present names of our packages, and the names that scenarios imported before proctor was one package.
+"""Find the present names of our packages by the names that they had before proctor was one package.
 
-Archived scenarios keep their code as it was, so their processes import old names (``import_old_names``). An old name is
-the same module as the new one: nothing is loaded twice.
+Archived scenarios keep their old code, so their processes import old names (``import_old_names``). An old name leads to
+the same module as the present name, and nothing is loaded twice.
 """
 
 import importlib
@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from types import ModuleType
 
 OWN_PACKAGES = ("proctor", "purple_sdk")
-"""The packages of this distribution. Their names begin the names of all of our loggers."""
+"""The packages of this distribution. The names of all of our loggers begin with one of them."""
 
 _PLACES = {
     "activities": ("proctor.activities",),

@@ -1,4 +1,4 @@
-"""Temporary folders of one process. If it is killed before it removes its folder, the next process does."""
+"""Make temporary folders for one process. If the process is killed, the next one removes its folder."""
 
 import fcntl
 import os
@@ -9,9 +9,7 @@ from pathlib import Path
 
 _LOCK = ".in-use"
 _YOUNG_SECONDS = 3600.0
-"""Minimum age in seconds of a leftover folder without a lock: the process that made a younger one may be about to lock
-it.
-"""
+"""The age in seconds from which a folder without a lock counts as left over. A younger one may be locked soon."""
 
 
 class OwnFolder(tempfile.TemporaryDirectory[str]):
@@ -20,7 +18,7 @@ class OwnFolder(tempfile.TemporaryDirectory[str]):
     If the process is killed, the next folder made with the same prefix removes it.
 
     Args:
-        prefix: the start of its name. Folders with that prefix whose process has ended are removed.
+        prefix: the start of the folder's name. Folders with this prefix are removed if their processes have ended.
     """
 
     def __init__(self, prefix: str) -> None:
@@ -37,7 +35,7 @@ class OwnFolder(tempfile.TemporaryDirectory[str]):
 
 
 def remove_left_over(prefix: str) -> list[str]:
-    """Remove the folders with a prefix whose processes have ended, if they are ours; returns their names."""
+    """Remove this user's folders with a prefix if their processes have ended. Returns the folders' names."""
     removed = []
     for folder in Path(tempfile.gettempdir()).glob(f"{prefix}*"):
         try:

@@ -1,4 +1,4 @@
-"""Restarts of children that die: the reason of their end, and the pause before the next start."""
+"""Help to restart children that die: describe how one ended, and compute the pause before its next start."""
 
 import signal
 import time
@@ -11,7 +11,7 @@ _LONG_ENOUGH = 30.0
 
 
 class Pauses:
-    """The pauses of one child after each of its deaths: each death soon after the last one doubles the pause.
+    """The pauses of one child after each of its deaths. Each death soon after a start doubles the pause.
 
     Args:
         longest: maximum of the pause, in seconds.

@@ -1,4 +1,4 @@
-"""Limits for public servers: slow senders lose their connection, and large request heads don't fill memory.
+"""Protect public servers against slow senders, which lose their connection, and against large request heads.
 
 ``make_config`` returns the settings of such a server.
 """
@@ -17,9 +17,7 @@ LONGEST_HEAD = 128_000
 
 
 class NoSlowSenders(HttpToolsProtocol):
-    """uvicorn's HTTP protocol with limits. By default, uvicorn waits for heads without a limit, and keeps all their
-    parts.
-    """
+    """uvicorn's HTTP protocol with limits for request heads, whose time and size uvicorn doesn't limit."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -72,6 +70,6 @@ class NoSlowSenders(HttpToolsProtocol):
 
 
 def make_config(app: Any, **own: Any) -> uvicorn.Config:
-    """Return uvicorn's settings for one of our servers; settings in ``own`` come on top of the usual ones."""
+    """Return uvicorn's settings for one of our servers. The settings in ``own`` override the usual ones."""
     usual = {"http": NoSlowSenders, "ws": "none", "log_level": "warning", "access_log": False, "lifespan": "off"}
     return uvicorn.Config(app, **{**usual, **own})

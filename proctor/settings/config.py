@@ -1,8 +1,8 @@
 """Settings of the evaluator and of participants.
 
-The environment variables are ``AGENTBEATS_GREEN_*`` (evaluator) and ``AGENTBEATS_PURPLE_*`` (participant). For common
-settings (``_HOST``, ``_PORT``, ``_CARD_URL``, ``_LOG_LEVEL``), ``AGENTBEATS_*`` is the fallback of both. Agents also
-read their command line (``from_cli_args``): every field as ``--field-name``, which wins over the environment.
+The environment variables are ``AGENTBEATS_GREEN_*`` (evaluator) and ``AGENTBEATS_PURPLE_*`` (participant). Both fall
+back on ``AGENTBEATS_*`` for common settings (``_HOST``, ``_PORT``, ``_CARD_URL``, ``_LOG_LEVEL``). Agents also read
+every field from their command line, as ``--field-name`` (``from_cli_args``). It overrides the environment.
 """
 
 import json
@@ -28,12 +28,13 @@ _DEV_SERVER_UI = 1000
 TOKEN_VARIABLE, TOKEN_FILE_VARIABLE = "AGENTBEATS_TOKEN", "AGENTBEATS_TOKEN_FILE"
 GATEWAY_VARIABLE = "AGENTBEATS_GATEWAY_URL"
 CALLER_VARIABLES = (TOKEN_VARIABLE, TOKEN_FILE_VARIABLE, GATEWAY_VARIABLE)
-"""The variables from which a gateway's callers take their token, or the file with only the token, and the address."""
+"""The variables with which callers give their token, a file that contains only the token, and the gateway's address."""
 
 
 def default_state() -> str:
-    """Return the folder for files that outlive a process of this user: ``proctor`` in the state folder of the XDG Base
-    Directory Specification, which is ``XDG_STATE_HOME``, by default ``~/.local/state``.
+    """Return the folder for files that outlive a process of this user.
+
+    It is ``proctor`` in ``XDG_STATE_HOME``, by default ``~/.local/state`` (XDG Base Directory Specification).
     """
     named = os.environ.get("XDG_STATE_HOME", "")
     return f"{named if os.path.isabs(named) else '~/.local/state'}/proctor"
@@ -60,8 +61,10 @@ def find_temporal_ui(address: str) -> str | None:
 
 
 def _default_archive(others: dict[str, Any]) -> str:
-    """Return the archive's default place. If the store is in the state folder, or its URL ends with ``/storage``, the
-    archive is beside the store, and each can be pruned without the other. Otherwise the archive is inside the store.
+    """Return the archive's default place.
+
+    If the store is ``storage`` in the state folder, or its URL ends with ``/storage``, the archive is beside the store,
+    and each can be pruned without the other. Otherwise, the archive is inside the store.
     """
     state, store = str(others.get("state", ".")), str(others.get("storage_url", "storage"))
     if "://" in store and store.rstrip("/").endswith("/storage"):

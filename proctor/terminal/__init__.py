@@ -1,6 +1,6 @@
 """The Terminal-Bench evaluator: task formats, containers, trials.
 
-A library of steps, with no Temporal in it; ``proctor.terminal.trials`` makes activities of them.
+A library of steps without Temporal. ``proctor.terminal.trials`` makes activities of these steps.
 
 ``tasks``             a task of either format as one model (``format_one``, ``format_two``), and its problems
 ``engine``            the connection to a Docker engine, and the labels of all objects there (``engine_address``: its

@@ -1,8 +1,8 @@
-"""The changes that an agent made in its container, and those of them that could move a verdict.
+"""Find the changes that an agent made in its container, and those that could change a verdict.
 
-``held_back`` is the rule. It finds the changes that a fresh container for the tests does not get: changes of the shell,
-the common commands, Python and pytest, and of the files that these read at their start. A file that the task itself
-names belongs to the agent's work.
+``held_back`` is the rule. It finds the changes that are not copied to the fresh container for the tests: changes of the
+shell, the common commands, Python, pytest, and the files that these programs read at their start. A file that the task
+itself names is the agent's work and is copied.
 """
 
 import re
@@ -138,7 +138,7 @@ def _text(path: Path) -> str:
 
 
 def _split_words(text: str) -> frozenset[str]:
-    """Return each word, also without a full stop behind it, and the last part of each path."""
+    """Return each word without a final full stop, and the last part of each path."""
     words = {word.rstrip(".") for word in _WORD.findall(text)}
     return frozenset(words | {basename(word.rstrip("/")) for word in words})
 
@@ -162,7 +162,7 @@ class ImageCommands(BaseModel, frozen=True):
 
     Attributes:
         folders: the folders of its PATH, and the usual ones.
-        real: the files that ``COMMANDS`` lead to, for commands that are links.
+        real: the targets of those ``COMMANDS`` that are links.
     """
 
     folders: frozenset[str]
@@ -215,7 +215,7 @@ async def read_settings_files(
 def held_back(
     changes: Sequence[Change], texts: TaskTexts, image: ImageCommands, settings: Mapping[str, bytes]
 ) -> dict[str, str]:
-    """Return the changes that could move the verdict: for each path, the thing that it changes.
+    """Return the paths of changes that could change the verdict, each with the thing that it affects.
 
     Args:
         settings: the result of ``read_settings_files``.
@@ -240,7 +240,7 @@ class _Rule:
         self._test_folders = self._folders | {f"{folder.rstrip('/')}/tests" for folder in self._folders}
 
     def reason(self, change: Change) -> str | None:
-        """Return the thing that a change affects, if it could move the verdict."""
+        """Return the thing that a change affects; None if the change couldn't change the verdict."""
         path = change.path
         if path in self._instruction and _drop_version(basename(path)) not in INTERPRETERS:
             return None
@@ -321,7 +321,7 @@ class _Rule:
         return None
 
     def _shadow(self, path: str) -> str | None:
-        """Describe a module in a folder of tests that Python may import before its own; else None."""
+        """Describe a module in a folder of tests that Python may import instead of its own; None for other paths."""
         name = basename(path)
         module, _, kind = name.partition(".")
         if dirname(path) not in self._folders or (name in self._task_words and module not in _PYTEST_ITSELF):

@@ -95,7 +95,7 @@ class TrialArchiving:
         for blob in payload.result.files:
             if blob.name == f"{_SESSIONS}{recording.TRANSCRIPT}":
                 files[TRANSCRIPT] = as_lines(_records(_whole_lines(self._content(blob), _TRANSCRIPT_AT_MOST)))
-            elif blob.name == f"{_SESSIONS}{recording.RECORDING}":  # no other: an agent may leave recordings, too
+            elif blob.name == f"{_SESSIONS}{recording.RECORDING}":  # only this one: an agent may leave recordings, too
                 files[RECORDING] = _whole_lines(self._content(blob), _RECORDING_AT_MOST)
             elif blob.size and len(logs) < _MOST_LOGS:
                 text = _shortened(self._content(blob), _LOG_AT_MOST).decode(errors="replace")
@@ -111,7 +111,7 @@ class TrialArchiving:
 
 
 def _make_name(blob: Blob, taken: dict[str, bytes]) -> str:
-    """Return a log's name in the archive: an agent may have used any characters in it."""
+    """Return a log's name in the archive, without unusual characters, since an agent may have chosen the name."""
     parts = [part.lstrip(".") for part in _NO_NAME.sub("_", blob.name).split("/")]
     name = LOGS + "/".join([part[:80] for part in parts if part][-3:] or ["log"])
     return name if name not in taken else f"{name}.{len(taken)}"

@@ -1,4 +1,4 @@
-"""The logs of a trial, out of its container."""
+"""Collect the logs of a trial from its containers."""
 
 from pydantic import BaseModel
 
@@ -14,7 +14,7 @@ _FOLDERS = {
     TaskFormat.ONE: {"/agent-logs": "agent-logs", "/logs": "sessions"},
     TaskFormat.TWO: {"/logs/agent": "agent", "/logs/verifier": "verifier", "/logs/artifacts": "artifacts"},
 }
-"""The paths that the formats keep of a container, and the folders' names in a trial's results."""
+"""The paths of a container that each format keeps, and the folders for them in a trial's results."""
 
 
 _MOST_BYTES = 20_000_000
@@ -32,7 +32,7 @@ class CollectedFile(BaseModel, frozen=True):
 async def collect(engine: Engine, task: TerminalTask, environment: EnvironmentRef) -> list[CollectedFile]:
     """Return the logs that the format keeps, and each service's output; nothing if the container is gone.
 
-    The agent may have written these files: they are data, and their total size is limited.
+    The agent may have written these files, so their total size is limited.
 
     Raises:
         EngineUnavailableError: the engine doesn't answer.

@@ -1,13 +1,12 @@
-"""Commands over HTTP, for agents on machines that have no Docker socket.
+"""Take commands over HTTP, for agents on machines that have no Docker socket.
 
-One server for all trials of a worker. ``GET /trials/CONTAINER`` describes the available requests in JSON; their
-addresses are below that one. The bearer token is derived from the deployment's secret and the trial's id, and the
-environment is found on the engine. So another worker with the same engine accepts the same token, and workers need not
-pass anything on.
+Each worker has one server for all of its trials. ``GET /trials/CONTAINER`` describes the available requests in JSON.
+The bearer token is derived from the deployment's secret and the trial's id, and the environment is found on the engine.
+Another worker with the same engine therefore accepts the same token, and workers exchange no data.
 
-Agents must reach a restarted worker at the same address. So give the endpoint a fixed port, or advertise the address of
-a permanent proxy that passes requests on to the workers of that engine; any of them can answer. If a worker is gone,
-its agent gets a refused connection, and tries again.
+Agents must reach a restarted worker at the same address. Give the endpoint a fixed port, or advertise the address of a
+permanent proxy that passes requests on to any worker of the engine. If the worker is gone, the agent's connection is
+refused, and the agent tries again.
 """
 
 import asyncio
@@ -49,9 +48,7 @@ M = TypeVar("M", bound=BaseModel)
 
 
 class Access(BaseModel, frozen=True):
-    """The address and the token with which an agent sends its commands; the token must stay out of
-    Temporal's history.
-    """
+    """The address and the token with which an agent sends commands. Keep the token out of Temporal's history."""
 
     url: str
     token: str
@@ -115,9 +112,9 @@ class CommandEndpoint:
 
     Args:
         secret: the deployment's secret; tokens are derived from it.
-        port: 0 takes a free one. With a fixed one, a restarted worker is reached at the address that agents know.
-        advertise: the address that agents get, such as the address of a load balancer before several workers; None for
-            the server's own address.
+        port: the port; 0 for a free one. With a fixed port, a restarted worker has the address that agents know.
+        advertise: the address that agents get, such as that of a load balancer for several workers; None for the
+            server's own address.
     """
 
     def __init__(
@@ -153,7 +150,7 @@ class CommandEndpoint:
     async def open(self, environment: EnvironmentRef, *, record: bool = True) -> Access:
         """Let a trial's agent send commands; another call, here or on another worker, gives the same token.
 
-        Raises OSError (the server can't listen at the port; with a sentence that says what to change).
+        Raises OSError, with a sentence that says what to change, if the server can't listen at the port.
         """
         address = await self._listening()
         self._closed.discard(environment.trial)
@@ -165,9 +162,9 @@ class CommandEndpoint:
         )
 
     async def close(self, trial: str, *, leave_commands: bool = False) -> None:
-        """Refuse a trial's commands from now on; end its running commands, or leave them running.
+        """Refuse a trial's commands from now on. Running commands end, unless ``leave_commands`` is true.
 
-        Other workers refuse them when the environment is closed to its agent (``close_to_agent``).
+        Other workers refuse the trial's commands when the environment is closed to its agent (``close_to_agent``).
         """
         self._closed.add(trial)
         known = self._trials.pop(trial, None)
@@ -220,7 +217,7 @@ class CommandEndpoint:
     def _answering(
         self, handle: Callable[[Request, _Trial], Awaitable[dict[str, Any]]]
     ) -> Callable[[Request], Awaitable[JSONResponse]]:
-        """Admit requests that carry the token of an open trial; answer other requests with a sentence on the error."""
+        """Return a route's handler that admits requests with the token of an open trial, and answers errors."""
 
         async def answer(request: Request) -> JSONResponse:
             try:

@@ -27,8 +27,8 @@ _WRAPPER = (
     'printf "%s\\n" $$; '
     'if command -v bash >/dev/null 2>&1; then exec bash -c "$1" 2>&1; else exec /bin/sh -c "$1" 2>&1; fi'
 )
-"""Runs a command with both output streams in one, since the engine doesn't keep the order of two. It first prints its
-process id: the first process of an exec leads a session, which contains all processes that it starts.
+"""Runs a command with both output streams in one, since the engine doesn't keep the order of two streams. The script
+first prints its process id, which is also the id of the session of all processes that the command starts.
 """
 
 
@@ -157,10 +157,10 @@ async def execute(
 async def run_plainly(
     engine: Engine, environment: EnvironmentRef, command: Sequence[str], timeout: float = 30.0
 ) -> tuple[int | None, str]:
-    """Run one of our commands as root, with as little use as possible of a shell that the agent may have replaced.
+    """Run one of our commands as root. No shell is added, since the agent may have replaced the shell.
 
     Args:
-        environment: the environment in which it runs, in ``/``.
+        environment: the environment; the command runs in its folder ``/``.
         timeout: in seconds.
 
     Returns:
@@ -221,7 +221,7 @@ def lost(environment: EnvironmentRef, problem: DockerError) -> EnvironmentLostEr
 
 @contextmanager
 def losing(environment: EnvironmentRef) -> Iterator[None]:
-    """Convert the engine's refusals about a container to the error that the container is gone (``lost``)."""
+    """Convert the engine's refusals of requests about a container to EnvironmentLostError (``lost``)."""
     try:
         yield
     except DockerError as error:
@@ -241,7 +241,10 @@ async def _open_stream(made: Exec) -> AsyncIterator[Stream]:
 
 
 async def _read_to_end(stream: Stream, take: Callable[[bytes], None], timeout: float | None) -> bool:
-    """Whether a command's output ended within its time; a TimeoutError comes from somewhere else."""
+    """Read a command's output, and return whether it ended within ``timeout`` seconds.
+
+    Raises TimeoutError only if the stream itself times out.
+    """
     try:
         async with asyncio.timeout(timeout) as limit:
             while (message := await stream.read_out()) is not None:
@@ -283,7 +286,7 @@ async def _kill(engine: Engine, environment: EnvironmentRef, session: _Session) 
 
 
 async def _exit_code(engine: Engine, environment: EnvironmentRef, made: Exec) -> int | None:
-    """Return the exit code of a command; its output may end a moment before it."""
+    """Return the exit code of a command whose output has ended; None if the command doesn't end in a few seconds."""
     for wait in (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0):
         await asyncio.sleep(wait)
         with losing(environment):

@@ -1,8 +1,8 @@
-"""Tasks of several services: ``docker compose`` runs them, from a file that we write for the trial.
+"""Run tasks of several services with ``docker compose``, from a file that is written for the trial.
 
-The file is the task's own with these changes: its variables are filled in, it names the images that we built, and it
-has labels on everything and limits on each container. Everything that two trials could share is taken out: fixed names,
-published ports, and mounts of the task's folder, which become volumes of the trial.
+The file is the task's own with some changes. Variables are filled in, images are those that we built, all objects have
+labels, and each container has limits. Everything that two trials could share is taken out: fixed names, published
+ports, and mounts of the task's folder. These mounts become volumes of the trial.
 """
 
 import asyncio
@@ -124,7 +124,7 @@ def written(engine: Engine, task: TerminalTask, image: ImageRef, name: str, run:
 
 
 def _owned(definition: Any, labels: dict[str, str], more: dict[str, Any]) -> dict[str, Any]:
-    """Return a network or volume owned by the trial; external ones are kept."""
+    """Return the definition of a network or volume with the trial's labels; external ones don't change."""
     own: dict[str, Any] = dict(definition or {})
     if own.get("external"):
         return own
@@ -159,7 +159,7 @@ def _service(
             plain = task.service.environment if task.service else {}
             own["environment"] = {**compose_files.as_mapping(definition.get("environment")), **plain}
     elif fixed and "network_mode" not in own:
-        # Other services know it by the name that it no longer has.
+        # Other services may use the fixed name, so it becomes an alias.
         networks = own.get("networks") or ["default"]
         if isinstance(networks, list):
             networks = {network: {} for network in networks}
@@ -195,8 +195,9 @@ def _volume_name(name: str, service: str, mount: HostMount) -> str:
 
 
 def _list_volumes(task: TerminalTask, name: str, service: str, definition: dict[str, Any]) -> list[Any]:
-    """Return a service's volumes: the task's folders as volumes of the trial, without single files and folders for
-    logs.
+    """Return a service's volumes, in which mounts of the task's folders are volumes of the trial.
+
+    Mounts of the task's single files and of folders for logs are left out.
     """
     kept = [
         volume
@@ -240,8 +241,9 @@ def visible_files(task: TerminalTask, mount: HostMount) -> list[Path]:
 
 
 def hidden_files(task: TerminalTask) -> dict[str, Path]:
-    """Return tests and solution below a mount of the agent's service, by path in the container; they come with the
-    tests.
+    """Return the tests and the solution that are below a mount of the agent's service, by path in the container.
+
+    They are copied into the container together with the tests.
     """
     if task.compose_file is None:
         return {}

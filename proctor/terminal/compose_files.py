@@ -1,7 +1,7 @@
-"""Compose files: their variables, and services that can be run without compose.
+"""Read compose files: their variables, and services that can run without compose.
 
-The file's format is the Compose Specification (compose-spec.io), limited to the keys that one service needs; compose
-handles the rest of a file (``compose``).
+The format is the Compose Specification (compose-spec.io). Only the keys that a single service needs are supported here;
+files with other keys are run with compose (``compose``).
 """
 
 import re
@@ -21,7 +21,7 @@ CONTAINER_NAME = "T_BENCH_TASK_DOCKER_CLIENT_CONTAINER_NAME"
 NAME_PREFIX = "T_BENCH_TASK_DOCKER_NAME_PREFIX"
 
 LOGS_ON_HOST = "proctor-logs"
-"""Replaces the host's folder that the formats mount for logs: we copy the logs out of the container instead."""
+"""A name for the host's folders that the formats mount for logs. We copy logs out of the container instead."""
 
 PLACEHOLDERS: dict[str, str] = {
     IMAGE_NAME: "proctor-client-image",
@@ -135,7 +135,7 @@ def read_build(definition: Mapping[str, Any], folder: Path) -> Build | None:
 
 
 def as_mapping(value: Any) -> dict[str, str]:
-    """Return variables as a mapping; compose writes a mapping or a list of ``NAME=VALUE``."""
+    """Return variables as a mapping. A compose file has a mapping or a list of ``NAME=VALUE``."""
     if isinstance(value, dict):
         return {str(name): _as_text(member) for name, member in value.items()}
     pairs = [str(element).partition("=") for element in value or []]

@@ -1,4 +1,4 @@
-"""Build contexts: the files that an engine gets to build an image, and the image's name by their content."""
+"""Pack build contexts, which are the files that an engine gets to build an image."""
 
 import hashlib
 import io
@@ -18,17 +18,18 @@ _IN_MEMORY = 20_000_000
 
 
 def pack(build: Build, is_secret_left_out: bool) -> tuple[IO[bytes], str]:
-    """Pack a build's context as a tar file, identical for identical content; returns it with the hash for the image's
-    name.
+    """Pack a build's context as a tar file. Returns the file and the hash for the image's name.
+
+    Equal contexts give equal files.
 
     Args:
-        is_secret_left_out: leave tests and solution out, unless the Dockerfile copies them by name. In the first format
-            they are in the context, and ``COPY . .`` would show them to the agent.
+        is_secret_left_out: whether to leave out tests and solution, unless the Dockerfile copies them by name. In the
+            first format, the context has them, and ``COPY . .`` would show them to the agent.
     """
     text = (build.context / build.dockerfile).read_text(errors="replace")
     left_out = {name for name in SECRET if name not in copied(text)} if is_secret_left_out else set[str]()
     is_ignored = _ignored(build.context)
-    out: IO[bytes] = SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115  (whoever sends it closes it)
+    out: IO[bytes] = SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115  (the sender closes it)
     with tarfile.open(fileobj=out, mode="w", format=tarfile.PAX_FORMAT) as tar:
         for path in _files(build.context):
             name = path.relative_to(build.context).as_posix()
@@ -55,9 +56,7 @@ def pack(build: Build, is_secret_left_out: bool) -> tuple[IO[bytes], str]:
 
 
 def with_label(context: IO[bytes], build: Build, run: str) -> IO[bytes]:
-    """Return the same context with a label at the beginning of each stage, to identify the
-    leftovers of a broken build.
-    """
+    """Return the same context with a label at the beginning of each stage, to find a broken build's leftovers."""
     text = (build.context / build.dockerfile).read_text(errors="replace")
     lines = text.splitlines()
     ends = [end for end, word in _ends(text) if word == "FROM"]

@@ -1,4 +1,4 @@
-"""Copies of files into a container and out of it, through the engine: nothing in the container takes part."""
+"""Copy files into a container and out of it, through the engine. No program in the container takes part."""
 
 import asyncio
 import base64
@@ -43,9 +43,9 @@ async def copy_into(engine: Engine, environment: EnvironmentRef, source: Sources
 
 
 async def copy_to_container(engine: Engine, container: str, source: Sources, target: str) -> None:
-    """``copy_into`` for any container, also one that isn't started.
+    """Copy files like ``copy_into`` into any container, also one that isn't started.
 
-    Raises DockerError (the engine refuses, since there is no such container).
+    Raises DockerError if there is no such container.
     """
     tar = await asyncio.to_thread(_packed, source, target.strip("/"))
     async with engine.asking(
@@ -84,8 +84,8 @@ def _packed(source: Sources, target: str) -> bytes:
 async def is_free(engine: Engine, environment: EnvironmentRef, path: str) -> bool:
     """Whether a path of the container doesn't exist, or is an empty folder that isn't a link.
 
-    The engine looks, not the container: an agent may have replaced any command there. Raises EnvironmentLostError (the
-    container is gone).
+    The engine checks the path, since an agent may have replaced any command in the container. Raises
+    EnvironmentLostError (the container is gone).
     """
     try:
         async with engine.asking("GET", f"containers/{environment.container_id}/archive", {"path": path}) as response:
@@ -108,8 +108,8 @@ async def copy_out(
 ) -> dict[str, bytes]:
     """Return the files at or below a path of the container, by relative path; links and devices are left out.
 
-    Files that would exceed ``most_bytes`` in all are cut short or left out; the result is empty if the path doesn't
-    exist. Raises EngineUnavailableError (the engine doesn't answer).
+    Files beyond ``most_bytes`` in all are cut short or left out. If the path doesn't exist, the result is empty. Raises
+    EngineUnavailableError (the engine doesn't answer).
     """
     files: dict[str, bytes] = {}
     raw = bytearray()

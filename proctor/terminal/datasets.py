@@ -1,7 +1,7 @@
-"""Datasets of terminal tasks that an evaluator knows by name and version, with the files of their pull.
+"""Keep the datasets of terminal tasks that an evaluator knows by name and version, with their pulled files.
 
-A dataset is a folder ``NAME/VERSION`` below ``STATE/datasets``: ``dataset.json``, and the tasks in a folder that is
-named by their hash. So a pull never changes files that a run may be reading.
+A dataset is a folder ``NAME/VERSION`` below ``STATE/datasets``. It has a file ``dataset.json``, and a folder of tasks
+whose name is their hash. A pull therefore never changes files that a run may be reading.
 """
 
 import hashlib
@@ -25,7 +25,7 @@ _FILE = "dataset.json"
 
 
 class TaskSource(BaseModel, frozen=True):
-    """One task of a registry that lists tasks: a folder of a git repository, or a local folder without ``git_url``."""
+    """One task of a registry that lists tasks: a folder of a git repository, or if ``git_url`` is None, a local one."""
 
     git_url: str | None = None
     commit: str | None = None
@@ -36,7 +36,7 @@ class DatasetSource(BaseModel, frozen=True):
     """The origin of a dataset's files.
 
     Attributes:
-        kind: the kind of ``location``; with ``tasks`` each task has its own place.
+        kind: the kind of ``location``. If it is ``tasks``, each of ``tasks`` has its own location.
         branch, commit: the version in a git repository; its default branch if both are missing.
         path: the folder of tasks below the location.
         task_ids: only these tasks.
@@ -85,7 +85,7 @@ class KnownDatasets:
         self._home = home
 
     def all(self) -> list[KnownDataset]:
-        """Return all datasets, by name and version; one with a damaged file raises ``TaskError``."""
+        """Return all datasets, sorted by name and version. Raises TaskError for a damaged file."""
         datasets = [_read_dataset(path) for path in self._home.glob(f"*/*/{_FILE}")]
         return sorted(datasets, key=lambda each: (each.name, _order(each.version)))
 
@@ -107,7 +107,7 @@ class KnownDatasets:
         return matches[-1]
 
     def folder(self, dataset: KnownDataset) -> Path:
-        """Return the folder of its tasks. Raises TaskError (it was not pulled, or the folder was removed)."""
+        """Return the folder of a dataset's tasks. Raises TaskError (it was not pulled, or the folder was removed)."""
         tasks = self._place(dataset) / f"tasks-{(dataset.sha256 or '')[:16]}"
         if not dataset.tasks or not tasks.is_dir():
             raise TaskError(

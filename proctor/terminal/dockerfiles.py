@@ -19,7 +19,7 @@ SECRET = ("solution.sh", "solution.yaml", "solution", "tests", "run-tests.sh")
 
 
 def check(dockerfile: Path, context: Path, folder: Path, notes: Notes) -> None:
-    """Note a Dockerfile's problems: it is missing, has no FROM, has misspelt words, or copies missing files."""
+    """Note a Dockerfile's problems: it is missing, has no FROM, has unknown instructions, or copies missing files."""
     name = _name(dockerfile, folder)
     if not context.is_dir():
         notes.fatal(f"the folder {_name(context, folder)}, which the image is built from, is missing: add it")

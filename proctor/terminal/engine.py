@@ -21,7 +21,7 @@ TRIAL = "proctor.trial"
 """Label of every container, network and volume of a trial: the trial's id."""
 
 ANSWERS_WITHIN = 120.0
-"""Seconds. An engine on a busy machine takes long to start a container; a frozen one never answers."""
+"""Seconds to wait for an answer. An engine on a busy machine takes long to start a container."""
 
 _UNIX = "unix://"
 
@@ -40,10 +40,9 @@ _ENGINES_OWN = re.compile(
     r"|cannot connect to the docker daemon",
     re.IGNORECASE,
 )
+"""Messages of a failing engine or machine. The task is not to blame, and the next attempt may work."""
 _COMMAND_FAILED = re.compile(r"returned a non-zero code|did not complete successfully")
 """An engine's message if a command of the Dockerfile failed."""
-
-"""Messages of a failing engine or machine: the task is not to blame, and the next attempt may work."""
 
 _OWN_COMMANDS = 100_000
 """The number of own commands to remember."""
@@ -82,7 +81,7 @@ class Engine:
         self.url = engine_address(url)
         self.limits = limits or DefaultLimits()
         self.has_init = True
-        """Whether the engine has an init process for containers; learned from the first one that can't start."""
+        """Whether the engine has an init process for containers; learned from the first container that can't start."""
         self.own_commands: OrderedDict[str, None] = OrderedDict()
         """The latest commands that this process has prepared in containers; all others are an agent's."""
         self._docker: Docker | None = None
@@ -183,7 +182,10 @@ class Engine:
 
     @contextmanager
     def speaking(self) -> Iterator[None]:
-        """Convert all errors of an engine that is out of reach to one."""
+        """Convert the errors of an engine that can't be reached or fails to EngineUnavailableError.
+
+        Raises RegistryUnavailableError if the engine can't reach a registry, and DockerError for other refusals.
+        """
         try:
             yield
         except DockerError as error:
@@ -219,10 +221,7 @@ class Engine:
         )
 
     def refused(self, message: str) -> EngineUnavailableError | RegistryUnavailableError | None:
-        """Return the error for a message of an engine that can't build or pull for its own reasons.
-
-        Returns None if the input is at fault.
-        """
+        """Return the error for the message of an engine that can't build or pull; None if the input is at fault."""
         if _FULL in message:
             return self.full()
         if _ENGINES_OWN.search(message) and not _COMMAND_FAILED.search(message):

@@ -1,4 +1,4 @@
-"""A trial's containers, from the first to the last; each step may be repeated, also by another worker."""
+"""Start, watch and remove a trial's containers. Each step may be repeated, also by another worker."""
 
 import asyncio
 import json
@@ -26,7 +26,7 @@ _REF = "proctor.environment"
 _NAME = re.compile(r"proctor-[a-z0-9-]+")
 
 CLOSED = "-tests"
-"""The suffix of a container's name after its agent's time, which shows every worker that it is closed."""
+"""The suffix that a container's name gets when its agent's time is over. It shows this to every worker."""
 
 _SIZE_CHECKS = 2.0
 """Seconds between two checks of a container's written size."""
@@ -45,11 +45,11 @@ mkdir -p /logs/agent /logs/verifier /logs/artifacts /agent-logs && chmod 777 /lo
 async def start(engine: Engine, task: TerminalTask, image: ImageRef, run: str, trial: str) -> EnvironmentRef:
     """Start a trial's environment, or find an existing one in which no tests were run.
 
-    An environment that has stopped, was left half made, or was closed to its agent is removed and made again. Then
-    ``container_id`` differs from before, and the agent has to begin again, too.
+    An environment that has stopped, was left half made, or was closed to its agent is removed and made again. In this
+    case, ``container_id`` differs from before, and the agent must begin again, too.
 
     Args:
-        trial: the trial's id, a different one for each attempt at a task; any text, since names are derived from it.
+        trial: the trial's id, which is different for each attempt at a task; any text.
 
     Raises:
         EnvironmentFailedError: it doesn't start, or its healthcheck fails.
@@ -74,8 +74,8 @@ async def start(engine: Engine, task: TerminalTask, image: ImageRef, run: str, t
         raise EnvironmentFailedError(
             f"The container of {task.id} doesn't start: {' '.join(error.message.split())[:500]}"
         ) from error
-    # Volumes keep their initial labels: this one names the agent's container, and the processes from before the agent.
-    # A trial's facts are stored with its container, to vanish with it.
+    # The label of this volume stores the agent's container and the processes from before the agent. The volume is
+    # removed together with the container.
     await engine.ask(
         "POST",
         "volumes/create",
@@ -90,7 +90,7 @@ def container_name(task_id: str, run: str, trial: str) -> str:
 
 
 async def recorded(engine: Engine, container: str) -> EnvironmentRef | None:
-    """Return the environment of the container with that name, whether or not it exists; None if there is no record.
+    """Return the recorded environment of a container, which may no longer exist; None if there is no record.
 
     Raises EngineUnavailableError (the engine doesn't answer).
     """
@@ -163,7 +163,7 @@ async def _host_config(engine: Engine, task: TerminalTask, service: Service) -> 
         config["NanoCpus"] = int(limits["cpus"] * 1e9)
     if task.limits.network == "none":
         config["NetworkMode"] = "none"
-    # An init must reap the processes that an agent leaves; but a task that runs its own init needs its place.
+    # An init must reap the processes that an agent leaves. A task that runs its own init gets no second one.
     if engine.has_init and " ".join(service.command or ()).removeprefix("sh -c ") in IDLE and not service.entrypoint:
         config["Init"] = True
     config.update(service.more)
@@ -268,8 +268,8 @@ async def stands(engine: Engine, environment: EnvironmentRef) -> bool:
 async def ended_by_itself(engine: Engine, environment: EnvironmentRef) -> str | None:
     """Return a sentence if the container's first process exited; None if it runs, or was ended from outside.
 
-    The engine's events show a container that was killed through the engine; a restarted engine reports no exit. Raises
-    EngineUnavailableError (the engine doesn't answer).
+    If the container was killed through the engine, the engine's events show this. A restarted engine reports no exit.
+    Raises EngineUnavailableError (the engine doesn't answer).
     """
     if await stands(engine, environment):
         return None
@@ -310,7 +310,7 @@ async def watch(engine: Engine, environment: EnvironmentRef, task: TerminalTask)
 
 
 async def look(engine: Engine, environment: EnvironmentRef, task: TerminalTask) -> None:
-    """Check once that an environment exists and is within its storage; stop it if it isn't.
+    """Check once that an environment runs and is within its storage. A container over its storage is stopped.
 
     Raises:
         LimitExceededError: the agent wrote more than the task's storage allows; the container was stopped.
@@ -336,8 +336,8 @@ async def close_to_agent(
 ) -> tuple[Process, ...]:
     """End the agent's time: refuse its commands from now on, and end its processes that ``kept`` doesn't cover.
 
-    Returns the agent's processes that keep running. ``run_tests`` calls this if it wasn't done. Repeating it does no
-    harm. Raises EnvironmentLostError (the container is gone).
+    Returns the agent's processes that keep running. ``run_tests`` calls this function; repeated calls do no harm.
+    Raises EnvironmentLostError (the container is gone).
     """
     with suppress(DockerError):  # it has that name already
         await engine.ask(

@@ -1,7 +1,7 @@
-"""Commands that an agent runs by ``docker exec``, past the command endpoint, from the engine's events.
+"""Record commands that an agent runs by ``docker exec``, without the command endpoint.
 
-The engine, not the agent, reports the command, its time and its end. The output went to the agent alone: neither the
-engine nor any other part keeps it, and the recording says so.
+The engine's events report each command, its time and its end. The output goes only to the agent and is not kept, and
+the recording says so.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ _LONGEST = 20_000
 """Characters that are kept of a command."""
 
 _LISTENS, _PAUSE, _LAST_LOOK = 86_400.0, 1.0, 10.0
-"""Seconds: for one request that listens, before an engine that was away is asked again, and for the last look."""
+"""The seconds of a request that listens, before an unavailable engine is asked again, and of the last request."""
 
 _REMARK = "(by docker exec: the output of these commands goes to the agent only)"
 
@@ -32,11 +32,10 @@ _REMARK = "(by docker exec: the output of these commands goes to the agent only)
 async def record_commands(
     engine: Engine, environment: EnvironmentRef, recorder: Recorder, since: datetime, until: asyncio.Event
 ) -> None:
-    """Record the commands run in an environment from an instant on, until ``until`` is set and all events before that
-    are read.
+    """Record the commands run in an environment from an instant on, until ``until`` is set.
 
-    Entries that are already in the transcript are not written again. An engine that is away is asked again when it is
-    back.
+    All events before the end are read. Entries that are already in the transcript are not written again. An unavailable
+    engine is asked again.
 
     Args:
         since: the first instant; the engine may report its events again.

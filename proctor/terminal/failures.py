@@ -1,4 +1,4 @@
-"""Errors of the steps of a terminal trial: each class has the party to blame, and the failure mode of its trial."""
+"""Errors of the steps of a terminal trial. Each class has the party to blame, and the trial's failure mode."""
 
 from typing import ClassVar
 
@@ -22,7 +22,7 @@ class TerminalError(Exception):
 
 
 class TaskError(TerminalError):
-    """The task's files can't be played as they are; the message names file, field, value and remedy."""
+    """The task's files can't be played. The message names file, field, value and remedy."""
 
     blame = "task"
 
@@ -34,7 +34,7 @@ class ImageFailedError(TerminalError):
 
 
 class RegistryUnavailableError(TerminalError):
-    """An image can't be fetched, through no fault of its task: the registry is out of reach, or asks to wait."""
+    """An image can't be fetched, because the registry is out of reach or asks to wait. The task isn't at fault."""
 
 
 class EnvironmentFailedError(TerminalError):
@@ -57,17 +57,15 @@ class LimitExceededError(TerminalError):
 
 
 class ContainerEndedError(TerminalError):
-    """The container's first process ended while the tests ran: because of the agent's leftovers
-    there, or of the tests.
-    """
+    """The container's first process ended while the tests ran, because of the agent's leftovers or of the tests."""
 
     blame = "participant"
     failure_mode = FailureMode.UNKNOWN_AGENT_ERROR
 
 
 class EnvironmentLostError(TerminalError):
-    """The trial's container is gone (the engine was restarted, or the container was removed): begin from the image."""
+    """The trial's container was removed, or its engine was restarted. The trial must begin again from the image."""
 
 
 class EngineUnavailableError(TerminalError):
-    """The engine doesn't answer, or can't do the request now; it may at the next attempt."""
+    """The engine doesn't answer, or can't carry out the request now. The next attempt may succeed."""

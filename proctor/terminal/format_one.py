@@ -49,7 +49,7 @@ class _TaskYaml(BaseModel):
 
 
 def read(folder: Path, variables: Mapping[str, str], allowed: Collection[str], notes: Notes) -> TerminalTask | None:
-    """Read a task; problems are noted, and None is returned if it can't be used.
+    """Read a task and note its problems. Returns None if the task can't be used.
 
     Args:
         variables: values for the ``${NAME}`` in its files.

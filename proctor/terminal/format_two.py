@@ -182,7 +182,7 @@ def _task_toml(folder: Path, notes: Notes) -> _TaskToml | None:
 
 
 def _note_what_is_not_played(written: _TaskToml, notes: Notes) -> None:
-    """Note features of the format that this evaluator lacks: better reported at once than played wrongly."""
+    """Note features of the format that this evaluator lacks, instead of playing such a task wrongly."""
     environment, verifier = written.environment, written.verifier
     if environment.os.lower() != "linux":
         notes.fatal(f'task.toml: environment.os is "{environment.os}": this evaluator plays linux')

@@ -1,8 +1,8 @@
-"""A fresh container for a trial's tests: the task's image, with the agent's changes on top.
+"""Start a fresh container for a trial's tests, from the task's image and the files that the agent changed.
 
-No process of the agent runs in it. The agent's container is stopped, and the engine copies the files: no command of
-that container takes part. The image's own ``rm`` removes files in the fresh container, before any file of the agent is
-copied in.
+No process of the agent runs in the fresh container. The agent's container is stopped, and the engine copies the files
+without a command of that container. Before any file is copied in, the image's own ``rm`` removes the files that the
+agent deleted.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ from proctor.terminal.task_model import TerminalTask
 from purple_sdk.processes.together import do_all
 
 SUFFIX = "-verifier"
-"""Suffix of the name of an agent's container, for the container of its tests."""
+"""The suffix of the fresh container's name, which follows the name of the agent's container."""
 
 SECOND = "-verifier-2"
 """Suffix for a second run, with all of the agent's changes or with none."""
@@ -136,7 +136,7 @@ async def start(
     Raises:
         EnvironmentFailedError: the fresh container doesn't start with the agent's files or volumes.
         EnvironmentLostError: one of the containers is gone.
-        LimitExceededError: the agent's files are larger than the task's storage, with their holes.
+        LimitExceededError: the agent's files, including holes, are larger than the task's storage.
         EngineUnavailableError: the engine doesn't answer, or doesn't start the container.
     """
     await remove(engine, environment, suffix)
@@ -186,7 +186,7 @@ def _make_note(environment: EnvironmentRef) -> str:
 
 
 async def is_kept(engine: Engine, environment: EnvironmentRef) -> bool:
-    """Whether the files of the agent's container exist, and its tests run elsewhere: then the tests can begin again.
+    """Whether the tests can begin again: they run in a fresh container, and the agent's container still exists.
 
     Raises EngineUnavailableError (the engine doesn't answer).
     """
@@ -215,7 +215,7 @@ def is_idle(config: Mapping[str, Any]) -> bool:
 
 
 async def restore(engine: Engine, environment: EnvironmentRef, held: Collection[str]) -> None:
-    """Restore files of the agent's container from its image; the image's ``rm`` removes files that the image lacks.
+    """Restore files of the agent's container from its image. Files that the image lacks are then removed by ``rm``.
 
     Raises:
         EnvironmentLostError: the container is gone.
@@ -240,7 +240,7 @@ async def restore(engine: Engine, environment: EnvironmentRef, held: Collection[
                     with piece:
                         await asyncio.to_thread(_append, tar, piece, path, False, False)
             if "/etc/ld.so.preload" in added:
-                tar.addfile(tarfile.TarInfo("etc/ld.so.preload"))  # empty: even rm would load another one
+                tar.addfile(tarfile.TarInfo("etc/ld.so.preload"))  # empty, since even rm loads what it names
             await _put(engine, environment, tar, out)
     finally:
         with suppress(DockerError):
@@ -375,7 +375,7 @@ async def _delete(engine: Engine, fresh: EnvironmentRef, paths: Sequence[str]) -
 
 
 class _Room:
-    """A counter of the bytes of an agent's files that may still come."""
+    """Counts how many bytes of the agent's files may still be copied."""
 
     def __init__(self, most: int) -> None:
         self.most = self.remaining = most
@@ -392,7 +392,10 @@ class _Room:
 async def _get(
     engine: Engine, environment: EnvironmentRef, path: str, is_whole: bool, room: _Room | None = None
 ) -> IO[bytes] | None:
-    """Return a path of the agent's container as a tar file; only the folder itself, unless ``is_whole``."""
+    """Return a path of a container as a tar file; None if there is no such path.
+
+    Unless ``is_whole``, the content of a folder may be missing.
+    """
     piece: IO[bytes] = tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115
     try:
         async with engine.asking(
@@ -420,7 +423,7 @@ async def _get(
 
 
 def _begins_with_folder(piece: IO[bytes]) -> bool:
-    """Whether the first entry is a folder; a long name is stored before that, so the header is read to its end."""
+    """Whether the first header of a tar file is a folder's. A folder with a long name has another header first."""
     at = piece.tell()
     piece.seek(156)
     kind = piece.read(1)

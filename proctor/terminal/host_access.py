@@ -1,8 +1,8 @@
-"""Demands of a task's compose file on the host: its folders, and settings that reach out of the container.
+"""Find the demands of a task's compose file on the host: its folders, and settings that reach out of the container.
 
-A folder below the task's own is mounted as a volume of the trial (``own_mounts``): no trial can touch another trial or
-the task's files. Everything else that reaches the host is refused when the task is read, unless the operator
-allows it by name (``AGENTBEATS_GREEN_CONTAINERS_ALLOW``).
+A mounted folder of the task becomes a volume of the trial (``own_mounts``), so a trial can't change the task's files or
+another trial's. Every other demand is refused when the task is read, unless the operator allows it by name
+(``AGENTBEATS_GREEN_CONTAINERS_ALLOW``).
 
 Names and shapes of the settings are those of the Compose Specification (compose-spec.io).
 """
@@ -81,8 +81,9 @@ class Demand(BaseModel, frozen=True):
 def note_demands(
     document: Mapping[str, Any], file: Path, task: Path, allowed: Collection[str], notes: Notes, name: str
 ) -> None:
-    """Note a compose file's demands on the host: fatal ones that the operator hasn't allowed, and a remark for every
-    mount of the task.
+    """Note a compose file's demands on the host that the operator hasn't allowed; they are fatal.
+
+    Mounts of the task's own files are only remarked on.
 
     Args:
         document: the file's content with its variables filled in.
@@ -180,8 +181,9 @@ def own_mounts(definition: Mapping[str, Any], folder: Path, task: Path) -> list[
 
 
 def _split_volume(volume: Any) -> tuple[str | None, str, bool]:
-    """Return the source on the host (None for named and anonymous volumes and tmpfs), the target,
-    and "is read-only".
+    """Return a volume's source on the host, its target, and whether it is read-only.
+
+    The source is None for named and anonymous volumes, and for tmpfs.
     """
     if isinstance(volume, Mapping):
         is_bind = volume.get("type") == "bind"
@@ -205,7 +207,7 @@ def _mapping(value: Any) -> Mapping[str, Any]:
 
 
 def _texts(value: Any) -> Sequence[str]:
-    """Return file names, which compose writes as one name, as a list, or as objects with ``path`` or ``file``."""
+    """Return file names. A compose file has one name, a list, or objects with ``path`` or ``file``."""
     names = []
     for entry in value if isinstance(value, list) else [value]:
         name: Any = entry.get("path", entry.get("file")) if isinstance(entry, Mapping) else entry

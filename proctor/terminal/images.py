@@ -1,4 +1,4 @@
-"""A task's image, named by the content that it is built from, and so built once for all trials and runs."""
+"""Prepare a task's image. It is named by the content that it is built from, and built once for all trials and runs."""
 
 import asyncio
 import json
@@ -27,7 +27,7 @@ BUILD_SECONDS = 1800.0
 """Seconds for a build if neither task nor caller sets a limit."""
 
 _TURNS = 2
-"""The number of builds by others to wait for, as a multiple of a build's time limit: the first one may fail."""
+"""The longest wait for others' builds of an image, as a multiple of a build's time limit. Their first may fail."""
 
 _BUILT = "proctor-task"
 _USED = "proctor-run"
@@ -98,7 +98,7 @@ def read_compose(task: TerminalTask, names: dict[str, str] | None = None) -> dic
 async def remove_images(engine: Engine, run: str) -> None:
     """Remove the images that were built for a run and that no other run uses; repeating it does no harm.
 
-    While a container still uses one, ``list_runs`` continues to list the run.
+    While a container still uses such an image, ``list_runs`` continues to list the run.
     """
     prefix = f"{_USED}:{_slug(run)}-"
     await remove_builds(engine, labelled(run), but_with=TRIAL)
@@ -119,7 +119,7 @@ async def remove_images(engine: Engine, run: str) -> None:
 async def _remove_use(engine: Engine, run: str, digest: str) -> None:
     """Remove a run's name of an image, and the image if no other run uses it.
 
-    Runs that end at the same time do this one after the other: otherwise each could leave the image to the other run.
+    Runs that end at the same time do this one after the other. Each could otherwise leave the image to the other run.
     The run's name is removed last. If an attempt is killed before that, the next attempt begins again.
     """
     built, own = f"{_BUILT}:{digest}", f"{_USED}:{_slug(run)}-{digest}"
@@ -237,7 +237,7 @@ async def _build(
 async def _stream(
     engine: Engine, path: str, parameters: dict[str, Any], body: IO[bytes] | None, seconds: float, done: str
 ) -> str:
-    """Make the engine build or pull; returns its output, and raises an error with that output if it fails."""
+    """Make the engine build or pull, and return its output. If it fails, the error has the output."""
     printed = ""
     wrong: str | None = None
     try:

@@ -13,7 +13,7 @@ class Problem(BaseModel, frozen=True):
     """A problem of a task's files; the sentence names file, field, value and remedy.
 
     Attributes:
-        is_fatal: the task can't be played; otherwise it can, and the problem is worth a remark.
+        is_fatal: whether the problem keeps the task from being played. Otherwise, it is only a remark.
     """
 
     task_id: str

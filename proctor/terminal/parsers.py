@@ -23,8 +23,8 @@ _GOOD = {"PASSED", "XFAIL", "SKIPPED"}
 def _pytest_summary(text: str) -> Mapping[str, TestStatus]:
     """Read each test and its result below the heading of pytest's first short test summary (``pytest -rA``).
 
-    A test that failed once stays failed, even if a later line says otherwise. A summary without a test isn't a verdict:
-    "all of none passed" would be a success for no work. Raises UnparsableError (there is no summary, or no test in it).
+    A test that failed once stays failed, even if a later line says otherwise. A summary without tests isn't a verdict,
+    since it would count as a success. Raises UnparsableError (there is no summary, or no test in it).
     """
     text = _ANSI.sub("", text).replace("\r\n", "\n").replace("\r", "\n")
     heading = _HEADING.search(text)
@@ -97,7 +97,9 @@ REWARD_JSON, REWARD_TEXT = "reward.json", "reward.txt"
 
 
 def read_rewards(files: Mapping[str, bytes]) -> dict[str, float]:
-    """Return the numbers of a reward file by name; a single one is called ``reward``. ``reward.json`` goes first.
+    """Return the numbers of a reward file by name; a single number is called ``reward``.
+
+    ``reward.json`` takes precedence over ``reward.txt``.
 
     Raises UnparsableError (the file is missing, or its content isn't a finite number).
     """

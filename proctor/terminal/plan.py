@@ -73,7 +73,7 @@ class EnvironmentInput(Model):
 
 
 class StartedTrial(Model):
-    """A running environment, by the facts that the host's engine needs to find it again."""
+    """A running environment, with the data by which the host's engine finds it again."""
 
     environment: JsonValue
     container: str
@@ -106,11 +106,14 @@ class Worked(Model):
 
 
 class Tested(Model):
-    """The outcome of the tests; ``is_resolved`` is None if they gave no verdict.
+    """The outcome of the tests.
 
-    ``rewards`` are a reward file's numbers by name. ``left_running`` are the processes that the agent left.
-    ``limits_reached`` are sentences on the limits of its container. For ``verifier``, ``verifier_reason`` and
-    ``doubts`` see ``TrialResult``.
+    Attributes:
+        is_resolved: None if the tests gave no verdict.
+        rewards: the numbers of a reward file, by name.
+        left_running: the processes that the agent left.
+        limits_reached: sentences on the limits of the container that the agent reached.
+        verifier, verifier_reason, doubts: see ``TrialResult``.
     """
 
     failure_mode: FailureMode

@@ -1,4 +1,4 @@
-"""Whether a task's tests need the agent's own container: its processes, or state that a copy of its files lacks."""
+"""Decide whether a task's tests need the agent's own container, for its processes or for state besides files."""
 
 import re
 
@@ -23,8 +23,9 @@ _STATE = re.compile(
 
 
 def state_need(task: TerminalTask, texts: TaskTexts) -> str | None:
-    """Return the reason why the tests need state besides processes that only the agent's container has; None if they
-    don't.
+    """Return the reason why the tests need state that only the agent's container has; None if they don't.
+
+    Processes don't count as state here (``process_need``).
     """
     return None if task.needs_processes is False else _line_matching(_STATE, texts)
 

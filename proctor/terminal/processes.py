@@ -1,4 +1,4 @@
-"""The processes of a container by the party that started them; functions to end those that an agent left."""
+"""List the processes of a container, and end those that an agent left."""
 
 from collections.abc import Iterable
 
@@ -29,7 +29,7 @@ class Running(BaseModel, frozen=True):
 async def running(engine: Engine, environment: EnvironmentRef) -> dict[int, Running]:
     """Return the processes of a container by id, without the first one and our own listing.
 
-    Raises EnvironmentLostError (the container is gone, or can't run another command (a fork bomb does that)).
+    Raises EnvironmentLostError if the container is gone or can't run another command, as after a fork bomb.
     """
     code, text = await run_plainly(engine, environment, ["/bin/sh", "-c", LIST])
     if code != 0 or not text.startswith("self "):
@@ -86,11 +86,11 @@ def find_services(everything: dict[int, Running], spared: Iterable[Process]) -> 
 
 
 async def end_leftovers(engine: Engine, environment: EnvironmentRef, kept: LeaveRunning) -> tuple[Process, ...]:
-    """Kill the agent's processes, apart from those to keep; returns the agent's processes that keep running.
+    """Kill the agent's processes, apart from those to keep. Returns the agent's processes that keep running.
 
-    All of them are stopped first, to prevent new ones. A container that can't list its processes is restarted, for any
-    value of ``kept``, which ends all processes. With ``everything``, an agent's processes are killed if they are more
-    than half of its container's limit: otherwise tests might not be able to start any. Raises EnvironmentLostError (the
+    Processes are stopped before they are killed, to prevent new ones. If the container can't list its processes, it is
+    restarted, which ends all of them. Even if ``kept`` is ``everything``, the agent's processes are killed if they use
+    more than half of the container's limit, because the tests need room for their own. Raises EnvironmentLostError (the
     container has stopped).
     """
     if kept == "everything":

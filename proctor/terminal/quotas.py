@@ -1,4 +1,4 @@
-"""The limits of its container that an agent has reached: memory and processes."""
+"""Read which limits of its container an agent has reached, for memory and processes."""
 
 from pydantic import BaseModel
 
@@ -14,8 +14,8 @@ class QuotasReached(BaseModel, frozen=True):
 
     Attributes:
         memory: processes that the kernel killed because the container had used up its memory.
-        processes: attempts to start a process over the container's limit; None if not even one could be started there
-            to count them.
+        processes: attempts to start a process over the container's limit; None if no process could be started to read
+            this count.
     """
 
     memory: int = 0

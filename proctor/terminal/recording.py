@@ -1,10 +1,9 @@
-"""Records of a trial: a transcript and a recording (for asciinema) of the agent's actions, and a recording of the
-tests.
+"""Record a trial: a transcript and a recording (for asciinema) of the agent's actions, and a recording of the tests.
 
-Commands of the command endpoint are recorded with their output, commands of ``docker exec`` from the engine's events
-(``exec_watch``). The transcript has a JSON object a line. A recording is asciicast v2
-(docs.asciinema.org/manual/asciicast/v2), made from the same data, so the image needs no extra program. Any worker of
-this machine that serves the trial appends to these files; their size is limited.
+Commands of the command endpoint are recorded with their output, and commands of ``docker exec`` from the engine's
+events (``exec_watch``). The transcript has one JSON object per line. A recording is asciicast v2
+(docs.asciinema.org/manual/asciicast/v2). It is made from the same data, so the image needs no extra program. Any worker
+of this machine that serves the trial appends to these files, whose size is limited.
 """
 
 import json
@@ -25,7 +24,7 @@ COLUMNS, LINES = 160, 40
 
 
 class Recording:
-    """A recording for asciinema; an existing one is continued. Without a file nothing is recorded."""
+    """A recording for asciinema; an existing one is continued. If ``file`` is None, nothing is recorded."""
 
     def __init__(self, file: Path | None) -> None:
         self._file = file

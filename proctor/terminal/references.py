@@ -34,8 +34,8 @@ class EnvironmentRef(BaseModel, frozen=True):
         project: compose's name for the services; None if there is one container.
         workdir: the working directory of commands.
         agent_user: the user of the agent's commands; None is the container's own user.
-        own_processes: the processes from before the agent, which are spared.
-        had_tests: the image has its own folder ``/tests``, which is not removed before the tests come.
+        own_processes: the processes that ran before the agent began; they are not killed.
+        had_tests: whether the image has its own folder ``/tests``, which is then not removed before the tests.
     """
 
     run: str

@@ -32,9 +32,7 @@ async def _all_removed(engine: Engine, paths: Sequence[str], params: Mapping[str
 
 
 async def remove_builds(engine: Engine, labels: Mapping[str, list[str]], but_with: str) -> None:
-    """Remove the containers of broken builds: those with ``labels``, except those that also have the label
-    ``but_with``.
-    """
+    """Remove the containers of broken builds, which have ``labels``, but not the label ``but_with``."""
     for container in await engine.ask("GET", "containers/json", {"all": True, "filters": labels}):
         if but_with not in container["Labels"]:
             await _removed(engine, f"containers/{container['Id']}", {"force": True, "v": True})

@@ -61,7 +61,7 @@ def _folders_of_agents(agents: Iterable[str]) -> dict[str, str]:
 
 
 def folder_of_run(output: Path, name: str, results: TerminalResults) -> Path:
-    """Return the folder of a run below another one: a new one, or the one that an earlier attempt has written.
+    """Return the folder of a run in ``output``: a new one, or the one that an earlier attempt has written.
 
     Raises OSError (it can't be made).
     """
@@ -85,9 +85,7 @@ def _read_run(folder: Path) -> str | None:
 
 
 def _safe(name: str) -> str:
-    """Convert a name to one step of a path: participants choose names of files, which must not name another folder of
-    ours.
-    """
+    """Convert a name to one step of a path, since participants choose file names and could name another folder."""
     kept = "".join(character if character.isprintable() and character not in "/\\:" else "_" for character in name)
     return "_" if kept in ("", ".", "..") else kept[:200]
 

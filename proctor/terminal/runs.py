@@ -55,7 +55,7 @@ log = logging.getLogger(__name__)
 
 _MOST_TRIALS = 100_000
 _AGENT_SECONDS, _TEST_SECONDS = 900.0, 180.0
-"""Placeholder for a task whose files can't be read, which its trial will report."""
+"""Time limits for a task whose files can't be read; its trial will report the problem."""
 
 _INSTRUCTION = 2_000
 """Characters of an instruction in a run's result; the trial's result has all of it."""
@@ -78,7 +78,7 @@ class TerminalRuns:
         return is_terminal_request(request)
 
     async def plan(self, campaign_id: str, request: Raw, owner: str = "") -> CampaignPlan:
-        """Find the tasks, store their files as they are now, and lay out every attempt at each of them."""
+        """Find the tasks, store their current files, and plan every attempt at each task."""
         asked = parse_terminal_request(request, self._defaults)
         config = asked.config
         wanted = config.dataset
@@ -196,9 +196,7 @@ class TerminalRuns:
             log.error("%s: the results can't be written to %s: %s", results.run_id, name, error)
 
     def _find(self, config: TerminalConfig) -> tuple[TerminalConfig, list[Path], Mapping[str, str]]:
-        """Return the settings with the dataset's version, the folders of its tasks, and the hashes that these must
-        have.
-        """
+        """Return the settings with the dataset's version, the folders of its tasks, and the required hashes."""
         home = Path(self._config.datasets_dir).resolve()
         dataset = (home / config.dataset).resolve()
         unversioned = (home / config.dataset.partition("@")[0]).resolve()
@@ -269,7 +267,7 @@ def _cell(
     agents: Sequence[TerminalAgent],
     config: TerminalConfig,
 ) -> Cell:
-    """Make one trial's cell; its id covers all that a result depends on, so two runs can share it."""
+    """Make one trial's cell. Its id covers everything that the result depends on, so two runs can share a result."""
     payload: dict[str, JsonValue] = {
         "task_id": task.name,
         "files": task.files.model_dump(mode="json"),
@@ -296,8 +294,8 @@ def _cell(
 def summed_up(payload: SumUpInput, trials: Sequence[TrialResult]) -> TerminalResults:
     """Sum up a run's trials as its result.
 
-    Attempts at one task resemble each other: the accuracy's interval is that of a share of the effective number of
-    trials. pass@k is a mean over tasks, with the interval of ``estimated``.
+    Attempts at one task resemble each other, so the accuracy's interval is computed for the effective number of trials.
+    pass@k is a mean over tasks, with the interval of ``estimated``.
     """
     from proctor.statistics import compared
 
@@ -410,7 +408,7 @@ def _without_doubtful(trials: Sequence[TrialResult]) -> float | None:
 
 
 def _settled(trials: Sequence[TrialResult]) -> tuple[float, float] | None:
-    """Return the lowest and highest accuracy that settled doubtful verdicts could give."""
+    """Return the lowest and highest accuracy after doubtful verdicts are settled; None if no verdict is doubtful."""
     doubtful = sum(bool(trial.doubts) for trial in trials)
     if not doubtful:
         return None

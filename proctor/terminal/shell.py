@@ -1,4 +1,4 @@
-"""Docker's own commands, for work that the engine's API can't do (compose, BuildKit)."""
+"""Run Docker's own commands, for work that the engine's API can't do (compose, BuildKit)."""
 
 import asyncio
 import os
@@ -24,10 +24,10 @@ class Ended(BaseModel, frozen=True):
 async def run(
     command: Sequence[str], seconds: float, variables: Mapping[str, str], folder: Path, stdin: IO[bytes] | None = None
 ) -> Ended:
-    """Run a command of this machine; it is killed at its time limit, and at cancellation.
+    """Run a command of this machine. The command is killed at its time limit, and at cancellation.
 
-    The command sees only those variables of our environment that it needs to find its parts: no secrets. A command that
-    can't be started ends with code 127.
+    It gets only those variables of our environment that it needs to find its parts, and therefore no secrets. A command
+    that can't be started ends with code 127.
 
     Args:
         variables: added to those of our environment.

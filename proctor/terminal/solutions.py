@@ -1,4 +1,4 @@
-"""Runs of a task's own solution in its container: to check tasks, and the evaluator."""
+"""Run a task's own solution in its container, to check tasks and the evaluator."""
 
 import time
 from collections.abc import Callable
@@ -24,7 +24,7 @@ async def play_solution(
     """Copy a task's solution in and run it; ``is_timed_out`` says that it exceeded its time limit.
 
     Args:
-        timeout: seconds, in place of the task's own for agents.
+        timeout: seconds, in place of the task's limit for agents.
         on_output: called with the output as it comes; if the solution is typed into a terminal, at its end.
 
     Raises:

@@ -9,7 +9,7 @@ from proctor.terminal.removing import remove_labelled
 
 
 async def list_runs(engine: Engine) -> set[tuple[str, str | None]]:
-    """Return the runs and trials in the labels of all objects on this engine; the trial is None for images.
+    """Return the runs and trials in the labels of this engine's objects. The trial is None for a run's own objects.
 
     Raises EngineUnavailableError (the engine doesn't answer).
     """
@@ -25,7 +25,7 @@ async def sweep(engine: Engine, is_over: Callable[[str, str | None], Awaitable[b
     """Remove all objects of runs and trials that are over; returns the number of runs and trials that had some.
 
     Args:
-        is_over: returns whether a run (if the trial is None) or a trial is over, so that its leftovers are useless.
+        is_over: returns whether a trial is over; if the trial is None, whether the run is over.
 
     Raises:
         EngineUnavailableError: the engine doesn't answer.

@@ -1,4 +1,4 @@
-"""A terminal task's files as one blob, the same for the same content: so any host plays the admitted files."""
+"""Store a terminal task's files as one blob, from which any host plays exactly the admitted files."""
 
 import asyncio
 import io
@@ -64,7 +64,7 @@ def packed(folder: Path) -> bytes:
 
 
 class TaskFolders:
-    """Tasks' files, unpacked for this worker alone; the latest used stay longest."""
+    """Tasks' files, unpacked for this worker alone. The least recently used folders are removed first."""
 
     def __init__(self, store: BlobStore) -> None:
         self._store = store

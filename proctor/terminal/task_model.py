@@ -97,12 +97,12 @@ class TerminalTask(BaseModel, frozen=True):
         id: the name of its folder.
         build_timeout: time limit for the build of its image; None if the task sets none.
         parser: the name of the parser that reads the tests' output (``parsers.PARSERS``).
-        run_tests_in_same_shell: the tests are typed into the agent's shell.
-        service: the agent's container; with ``compose_file``, its values for settings that the file lacks.
+        run_tests_in_same_shell: whether the tests are typed into the agent's shell.
+        service: the agent's container. With ``compose_file``, it has values for settings that the file lacks.
         compose_variables: values of ``${NAME}`` in the compose file, besides the formats' own names.
         compose_main: the name of the service that the agent works in.
         agent_user: the user of the agent's commands; None is the image's own user.
-        test_user: the user of the tests; None is root in format one, the image's own user in format two.
+        test_user: the user of the tests; None is the image's own user.
         test_script: the script that runs the tests.
         test_environment: variables for the tests besides the container's.
         needs_processes: whether the tests need the processes that the agent left; None if the task doesn't say.

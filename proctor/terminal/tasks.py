@@ -1,4 +1,4 @@
-"""Tasks in folders: functions to find and read them, and to list their problems."""
+"""Find and read tasks in folders, and list their problems."""
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -22,7 +22,7 @@ def load_task(folder: Path, variables: Mapping[str, str] | None = None, allowed:
         folder: the task's folder, with ``task.yaml`` or ``task.toml``.
         variables: possible values of ``${NAME}`` in a task's files, besides the task's own defaults. A task sees
             nothing of the worker's own environment.
-        allowed: the access to the host that the operator gives tasks, by names out of ``host_access.ALLOWANCES``.
+        allowed: the operator's grants of access to the host: names out of ``proctor.settings.config.ALLOWANCES``.
 
     Raises:
         TaskError: the task can't be played; the message has every fatal problem.
@@ -45,7 +45,7 @@ def find_tasks(dataset: Path, patterns: Sequence[str] | None = None, exclude: It
     """Return the folders of a dataset's tasks, by name.
 
     Args:
-        patterns: shell patterns of names, of which one has to match; None for all tasks.
+        patterns: shell patterns of names; a task must match one of them. None for all tasks.
         exclude: patterns of names to leave out.
 
     Raises:

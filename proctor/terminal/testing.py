@@ -1,19 +1,19 @@
-"""A task's tests: copied into a container when the agent is done, run, and read.
+"""Run a task's tests when the agent is done: copy them into a container, run them, and read their output.
 
-With ``separate`` they run in a fresh container (``fresh``): the task's image with the agent's changes on top. Changes
-of the programs that run the tests are left out (``agent_changes``). If the tests fail then, they run once more with all
-of the agent's changes. If they pass only that way, the verdict stays a failure and is doubtful.
+With ``separate``, the tests run in a fresh container (``fresh``), made from the task's image and the agent's changes.
+Changes of the programs that run the tests are left out (``agent_changes``). If the tests fail without such changes,
+they run once more with all changes. If they pass only then, the verdict stays a failure and is doubtful.
 
-Some tests look for the agent's processes (``process_needs``). If the agent left some, these tests run in its own
-container. The programs that run the tests are restored from the image before. The outcome says so.
+Some tests look for the agent's processes (``process_needs``). If the agent left processes, these tests run in the
+agent's container, after the programs that run the tests have been restored from the image. The outcome says so.
 
-With ``same-container`` tests run as in the official harnesses: in the agent's container, with everything that it left.
-A verdict in the agent's favour is doubtful if the agent changed the programs that run the tests.
+With ``same-container``, tests run as in the official harnesses: in the agent's container, with everything that the
+agent left. A verdict in the agent's favour is doubtful if the agent changed the programs that run the tests.
 
 In both cases:
 
-- tests and solution come into a container only after the agent's commands are refused (``close_to_agent``);
-- files at the places of tests and verdicts are removed before; the engine checks that they are gone;
+- tests and solution are copied into a container only after the agent's commands are refused (``close_to_agent``);
+- files at the paths of tests and verdicts are removed before, and the engine checks that they are gone;
 - test files that changed while the tests ran make the verdict doubtful;
 - a summary without a test, and a reward out of its range, are not verdicts.
 """
@@ -79,8 +79,8 @@ class TestsOutcome(BaseModel, frozen=True):
         is_resolved: all tests passed, or the reward is 1; None if the tests gave no verdict.
         rewards: every number of the reward file, by name.
         log: the tests' output, shortened.
-        left_running: the processes that the agent left. If the tests ran in its container, these ran beside them.
-        verifier_reason: the reason why they ran in the agent's container although a fresh one was asked for.
+        left_running: the processes that the agent left. They ran beside tests in the agent's container.
+        verifier_reason: the reason why tests ran in the agent's container although a fresh one was asked for.
         doubts: reasons why an untouched container might have given another verdict.
     """
 
@@ -195,7 +195,7 @@ class _Tests:
         return outcome.model_copy(update={"doubts": (*doubts, *outcome.doubts)})
 
     async def run_fresh(self) -> TestsOutcome:
-        """Run the tests in a fresh container; if they fail without a held-back change, run them once more with it."""
+        """Run the tests in a fresh container. If they fail without held-back changes, rerun them with these."""
         await fresh.stop(self.engine, self.environment)
         changes = await list_changes(self.engine, self.environment)
         held = await self._find_held_changes(changes)
@@ -214,7 +214,7 @@ class _Tests:
         return outcome.model_copy(update={"verifier": "separate", "doubts": (*doubts, *outcome.doubts)})
 
     async def run_restored(self, need: str) -> TestsOutcome:
-        """Run the tests beside the agent's processes, after the programs that run them are restored from the image."""
+        """Restore the programs that run the tests from the image, and run the tests beside the agent's processes."""
         held = await self._find_held_changes(await list_changes(self.engine, self.environment))
         await fresh.restore(self.engine, self.environment, held)
         outcome = await self._run_tests(self.environment)
@@ -223,7 +223,7 @@ class _Tests:
         return outcome.model_copy(update={"verifier_reason": need, "doubts": (*doubts, *outcome.doubts)})
 
     async def blamed(self, outcome: TestsOutcome) -> TestsOutcome:
-        """Add the blame for unreadable test output: the agent, if the output is readable without its changes."""
+        """Blame the agent for unreadable test output, if the output is readable without the agent's changes."""
         if outcome.failure_mode != FailureMode.PARSE_ERROR or outcome.blame is not None:
             return outcome
         control = await self._run_second(())
@@ -244,7 +244,7 @@ class _Tests:
             await fresh.remove(self.engine, self.environment, fresh.SECOND)
 
     async def _find_held_changes(self, changes: Sequence[Change]) -> dict[str, str]:
-        """Return the agent's changes that could move the verdict: for each path, the thing that it changes."""
+        """Return the paths of the agent's changes that could change the verdict, with the things that they affect."""
         texts = await asyncio.to_thread(read_texts, self.task, self.environment.workdir)
         settings = await read_settings_files(self.engine, self.environment, changes)
         image = await fresh.image_commands(self.engine, self.environment)

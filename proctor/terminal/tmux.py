@@ -1,4 +1,4 @@
-"""A terminal in a container that outlives single commands: a tmux session."""
+"""Use a tmux session, which is a terminal in a container that outlives single commands."""
 
 import asyncio
 import secrets
@@ -110,7 +110,7 @@ async def type_commands(
     at_least: float,
     at_most: float,
 ) -> bool:
-    """Play a step of a ``solution.yaml``; False if it took too long.
+    """Play a step of a ``solution.yaml``. Returns False if it took too long.
 
     Args:
         at_least: seconds to wait if the end isn't awaited.

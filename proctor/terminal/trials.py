@@ -1,4 +1,4 @@
-"""A terminal trial's activities: thin, on the library of ``proctor.terminal`` and the participant's client."""
+"""A terminal trial's activities, which call the library of ``proctor.terminal`` and the participant's client."""
 
 import asyncio
 import logging
@@ -269,7 +269,7 @@ class TrialActivities:
                     {working, watching}, timeout=max(remaining, 1.0), return_when=asyncio.FIRST_COMPLETED
                 )
                 if watching.done():
-                    watching.result()  # raises: it has no other end
+                    watching.result()  # raises, since watching never ends otherwise
                 if working.done():
                     # An agent whose container was just stopped may have noticed it before us.
                     await terminal.environments.look(self._engine, environment, task)
@@ -353,7 +353,7 @@ class TrialActivities:
     async def _commands_recorded(
         self, plan: TrialPlan, environment: EnvironmentRef, since: datetime
     ) -> AsyncIterator[None]:
-        """Record the commands that the agent runs past the command endpoint; an error there doesn't fail the trial."""
+        """Record the commands that the agent runs by ``docker exec``. An error in this doesn't fail the trial."""
         recorder = self._recordings.of_agent(plan.trial_id, is_recording=plan.record)
         is_done = asyncio.Event()
         watching = asyncio.create_task(
@@ -408,7 +408,7 @@ async def _failing() -> AsyncIterator[None]:
 
 
 def _decide_blame(outcome: "TestsOutcome", plan: TrialPlan) -> Blame:
-    """Return the party to blame for failing tests. While the task's own solution is played, it isn't the agent."""
+    """Return the party to blame for failing tests: that of the outcome if a participant played, else the task."""
     return outcome.blame if outcome.blame is not None and plan.agent == "a2a" else "task"
 
 
@@ -417,7 +417,7 @@ def _read_environment(payload: StepInput) -> EnvironmentRef:
 
 
 def _find_begin() -> datetime:
-    """Return the start of the agent's time: the first attempt that reached the agent."""
+    """Return the start of the agent's time, which the first attempt notes."""
     if noted := notes.noted(notes.BeginNote):
         return noted[0].at
     began = notes.BeginNote(at=datetime.now(UTC))
@@ -455,7 +455,7 @@ def _read_failure(answer: Answer) -> tuple[FailureMode, str | None]:
 
 
 def _read_usage(answer: Answer) -> list[ModelUse]:
-    """Read tokens and cost from the agent's answer: ``usage``, an object or a list of them, each named by ``model``."""
+    """Read tokens and cost from the agent's answer. ``usage`` is an object or a list of them, each with a ``model``."""
     for document in answer.find_documents():
         usage = document.get("usage")
         uses = usage if isinstance(usage, list) else [usage]

@@ -1,4 +1,4 @@
-"""Keep the access log: every authenticated request, newest last; beyond a limit, the oldest are dropped."""
+"""Keep the access log of a simulation: its latest authenticated requests, oldest first."""
 
 from collections import deque
 from collections.abc import Iterator
@@ -76,8 +76,8 @@ class AccessLog:
     def search(self, wanted: AccessLogParams) -> Iterator[JsonObject]:
         """Yield the entries that match every filter, newest first. A filter that is None matches all.
 
-        ``method`` is compared in any case. The bounds of statuses and of times (canonical text) are inclusive.
-        ``errors_only`` keeps statuses from 400 on.
+        ``method`` is compared without regard to case. The bounds of statuses and of times (canonical text) are
+        inclusive. ``errors_only`` keeps statuses from 400 on.
         """
         for when, key_id, name, method, path, status, duration in reversed(self.entries):
             if (

@@ -1,9 +1,10 @@
 """Take and restore checkpoints: exact copies of a simulation, named by their digests (SHA-256).
 
-A *whole* checkpoint is one dump of plain data. A checkpoint *in parts* is a manifest, which is the same data without
-its large collections, and these collections in pages (``parts``). Its cost depends on the changes since the last one.
-If nothing has changed since the last checkpoint, it is answered from memory: equal states have equal bytes even though
-the access log continued. A seal over the content reveals altered or foreign content without a check of every email.
+A *whole* checkpoint is one dump of plain data. A checkpoint *in parts* is a manifest and pages (``parts``): the pages
+hold the large collections, and the manifest holds all other data. Its cost depends on the changes since the last one.
+
+An unchanged simulation returns its last checkpoint from memory. Equal states thus have equal bytes, even if the access
+log has grown. A seal over the content reveals altered or foreign content without a check of every email.
 """
 
 from collections.abc import Mapping
@@ -44,7 +45,7 @@ def take(simulation: Simulation) -> tuple[str, bytes]:
 
 
 def take_in_parts(simulation: Simulation, *, everything: bool = False) -> Taken:
-    """Take a checkpoint in parts; with ``everything``, all of its parts count as new."""
+    """Take a checkpoint in parts. If ``everything`` is true, all of its parts count as new."""
     parts = simulation.parts
     fresh: dict[Name, bytes] = {}
     if True not in simulation.checkpoints:
@@ -63,7 +64,7 @@ def take_in_parts(simulation: Simulation, *, everything: bool = False) -> Taken:
 
 
 def note_stored(simulation: Simulation, digest: str) -> None:
-    """Note that the evaluator's store has a checkpoint with all of its parts, if it is the simulation's last one."""
+    """If ``digest`` names the simulation's last checkpoint, note that the evaluator has stored all of its parts."""
     known = simulation.checkpoints.get(True)
     if known is not None and known[0] == digest:
         simulation.parts.stored = frozenset(simulation.parts.names)
@@ -73,8 +74,8 @@ def note_stored(simulation: Simulation, digest: str) -> None:
 def restore(simulation: Simulation, content: bytes, parts: Mapping[Name, bytes] | None = None) -> str:
     """Make the simulation equal to a checkpoint and return its digest. Raises Impossible (400) for other content.
 
-    The simulation keeps its id. Both its admin secret and the checkpoint's open it. For a manifest, ``parts`` are its
-    parts; those that the simulation holds may be missing (``find_lacking``).
+    The simulation keeps its id. Afterwards, both its own admin secret and the checkpoint's are valid. For a manifest,
+    ``parts`` holds its parts by name; parts that the simulation already has may be left out (``find_lacking``).
     """
     data = _read_content(content)
     in_parts = "parts" in data
@@ -146,7 +147,7 @@ def _note(simulation: Simulation, layout: int, content: bytes) -> None:
 def _join(
     simulation: Simulation, data: JsonObject, parts: Mapping[Name, bytes]
 ) -> tuple[list[tuple[Path, list[Page]]], list[Name]]:
-    """Put the parts into a manifest's data; returns the pages of its collections, and the names of all parts."""
+    """Put the parts into a manifest's data. Returns the pages of each collection, and the names of all parts."""
     listed = data.pop("parts")
     pages, lacking = list_names(listed, parts.get)
     held = simulation.parts.list_held()

@@ -1,6 +1,6 @@
 """Claim a simulation: take it over with a fence and bring it to the wanted state, in one step.
 
-This module never waits: no other request can come between.
+Nothing here awaits, so no other request runs in between.
 """
 
 from collections.abc import Mapping
@@ -35,16 +35,16 @@ class Claim(Request):
     Attributes:
         fence: the claimer's fence.
         admin_key, seed: the values for a simulation that must be made.
-        anew: whether it starts empty, regardless of its content. Otherwise it gets the state of ``checkpoint``, or
-            keeps its state because of ``keep``.
+        anew: whether the simulation starts empty, regardless of its content. Otherwise it is restored from
+            ``checkpoint``, or keeps its state because of ``keep``.
         checkpoint: the digest of the checkpoint that the simulation shall equal.
-        keep: a mark. If the simulation has this mark, it keeps its state, in which a turn is under way.
+        keep: a mark. If the simulation has this mark, a turn is under way, and the simulation keeps its state.
         mark: the simulation's new mark; a turn that was over (``steps``) can then continue.
-        conditions: the conditions of the turn that begins with the mark; None without a running clock and noise.
-        sets_course: whether the course of a turn that is kept begins now, unless it has begun. Without ``conditions``,
-            there is no course until another claim begins it.
+        conditions: the conditions of the turn that begins with the mark; None for a turn without any.
+        sets_course: whether a kept turn gets a course from ``conditions``, unless it has one. If ``conditions`` is
+            None, its course is removed.
         key: see ``WantedKey``; active keys of the same name are revoked.
-        looks: whether the claimer only reads; an existing simulation then needs no higher fence.
+        looks: whether the claimer only reads. A simulation that equals ``checkpoint`` then accepts any fence.
     """
 
     fence: Annotated[Int, Field(ge=1)]
@@ -69,13 +69,14 @@ def claim(
         host: the host of the simulation.
         simulation_id: the simulation's id.
         claim: the request.
-        content: the checkpoint's content; empty if the claimer expects that it isn't needed.
-        parts: the sent parts of a checkpoint in parts; others may have been left with the host before.
+        content: the checkpoint's content; empty if the claimer expects the simulation to equal the checkpoint.
+        parts: the parts sent with this claim, by name; other parts may have been left with the host before.
 
     Raises:
         Overtaken: 412, another claimer has a higher fence.
-        Conflict: 409, the simulation doesn't equal the checkpoint. ``detail`` has ``needs``, the digest of the content
-            to send; if the content was sent, ``parts`` names the missing parts.
+        Conflict: 409, the simulation doesn't equal the checkpoint. ``detail["needs"]`` is the digest of the content to
+            send. If the content was sent, ``detail["parts"]`` names the missing parts.
+        Impossible: 400, the content isn't that of the checkpoint.
         NotFound: 404, the state to keep is lost, and there is no checkpoint to restore.
     """
     simulation = host.simulations.get(simulation_id)

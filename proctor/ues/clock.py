@@ -9,7 +9,7 @@ LAST_INSTANT = datetime.max.replace(tzinfo=UTC)
 
 
 class Clock:
-    """The current time and how it moves. With auto-advance, ``find_target`` computes the time; there is no timer."""
+    """The current time and how it moves. There is no timer: with auto-advance, ``find_target`` computes the time."""
 
     def __init__(self, now: datetime) -> None:
         self._moment = now
@@ -59,7 +59,7 @@ class Clock:
         }
 
     def load(self, state: JsonObject) -> None:
-        """Load a checked ``time_state``. Wall time counts from now on; the time since the state was saved doesn't."""
+        """Load a checked ``time_state``. Wall time before the load doesn't count for auto-advance."""
         self.move_to_text(state["current_time"])
         self.time_scale = state["time_scale"]
         self.is_paused = state["is_paused"]

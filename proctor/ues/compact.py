@@ -8,14 +8,14 @@ import orjson
 from proctor.ues.schema import JsonObject
 
 LONGEST_TEXT, MOST_ITEMS, MOST_FIELDS = 200, 10, 40
-"""The most characters of a text, entries of a list, and fields of an object that a compact state shows of a record."""
+"""The most characters of a text, entries of a list and fields of an object in a shortened record."""
 
 MOST_LOOKED_AT = 200
 """The most records that are considered for a compact state."""
 
 
 def shorten(value: Any) -> Any:
-    """Return JSON data with long texts cut, and long lists and objects shortened from their ends."""
+    """Return JSON data with long texts, lists and objects cut at their ends."""
     if isinstance(value, str):
         return value if len(value) <= LONGEST_TEXT else f"{value[:LONGEST_TEXT]}…"
     if isinstance(value, list):
@@ -26,7 +26,7 @@ def shorten(value: Any) -> Any:
 
 
 def fit(records: Iterable[tuple[str, Any]], room: int) -> JsonObject:
-    """Return the first records that fit into a number of bytes of JSON, shortened, by their names."""
+    """Return the first records by name, each shortened, as long as they fit into ``room`` bytes of JSON."""
     kept: JsonObject = {}
     for number, (name, record) in enumerate(records):
         short = shorten(record)

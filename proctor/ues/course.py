@@ -1,8 +1,8 @@
 """Track the course of a turn whose clock runs, or whose requests meet noise.
 
 The evaluator sets the conditions together with the mark of a turn (``claims``). A turn without conditions has no course
-and costs nothing. Checkpoints don't contain the course. If it is lost, so is the turn's work: the turn begins again
-from its checkpoint, with its first request.
+and costs nothing. Checkpoints don't contain the course. If the course is lost, the turn begins again from its
+checkpoint, with its first request.
 """
 
 from collections.abc import Callable
@@ -22,11 +22,11 @@ MOST_MOVES = 1_000
 
 
 class TurnConditions(Request):
-    """The conditions of the participant's requests in a turn (``proctor.ues.course.Conditions``)."""
+    """The conditions of the participant's requests in a turn."""
 
     turn: Annotated[Int, Field(ge=0)]
     seed: Int = 0
-    """The seed that, with the turn, decides the draws of its noise."""
+    """The seed of the noise, whose draws also depend on ``turn``."""
     seconds: Annotated[float, Field(ge=0, le=86_400)] = 0.0
     """The simulated seconds that each request costs; 0 for a clock that doesn't run."""
     factor: Annotated[float, Field(ge=0, le=10_000)] = 0.0
@@ -43,8 +43,8 @@ class Course:
         requests: the number of served requests.
         events_executed: the number of events that ran because requests cost time.
         pace: the measured time; None unless the clock is measured.
-        moves: the simulated seconds that each request cost under a measured clock, in order. With very many requests,
-            the last entry is the sum of the rest.
+        moves: the simulated seconds that each request cost under a measured clock, in order. Beyond ``MOST_MOVES``
+            requests, the last entry is the sum of the rest.
         ended_at: the instant of the turn's last request (canonical text), once the turn is over.
     """
 
@@ -76,11 +76,14 @@ class Course:
             self.pace.rest()
 
     def end(self, now: str) -> None:
-        """Note the instant at which the turn is over. Only the first call counts, also if the turn is read again."""
+        """Note the instant at which the turn is over. Later calls, for a turn that is read again, change nothing."""
         self.ended_at = self.ended_at or now
 
     def find_reading_time(self, to: str, began_at: str) -> str:
-        """Return the instant at which the turn is read: as long after its last request as ``to`` after ``began_at``."""
+        """Return the instant at which the turn is read: the turn's end plus the time from ``began_at`` to ``to``.
+
+        The instant is never before ``to``.
+        """
         pause: timedelta = from_text(to) - from_text(began_at)
         return max(to, to_text(shift(from_text(self.ended_at or began_at), pause.total_seconds())))
 

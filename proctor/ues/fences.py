@@ -1,11 +1,10 @@
-"""Check fences: a simulation has one holder, and earlier holders can no longer act on it.
+"""Check fences, which let only the latest holder of a simulation change it.
 
-A fence is a number that only rises. Before changes, a caller *claims* the simulation with its own fence, in the same
-step that brings it to the wanted state (``claims``). The caller sends that fence with every request that changes the
-simulation. Requests with a lower fence are refused: their sender was overtaken while it was stopped, cut off, or
-given up. A simulation without a claim takes requests without a fence, as UES does.
+A fence is a number that only rises. Before changing a simulation, a caller *claims* it with a fence (``claims``). The
+caller then sends this fence with every change. A request with a lower fence is refused: since its sender's claim,
+another caller has claimed the simulation. An unclaimed simulation takes requests without a fence, as UES does.
 
-An ended simulation leaves its fence behind. No earlier holder can therefore bring it back.
+The fence of an ended simulation is remembered. No earlier holder can therefore bring the simulation back.
 """
 
 from collections import OrderedDict
@@ -16,7 +15,7 @@ from proctor.ues.problems import Conflict, FenceMissing, Overtaken
 HEADER = b"x-ues-fence"
 
 MOST_ENDED = 10_000
-"""The number of ended simulations that are remembered, the latest ones; some 100 bytes each."""
+"""The number of ended simulations whose fences are remembered, at some 100 bytes each."""
 
 
 def refuse_lower(fence: int, held: int) -> None:

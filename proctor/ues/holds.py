@@ -1,4 +1,4 @@
-"""Keep holds, which stop the clock while a caller thinks. They expire after a wall time."""
+"""Keep holds, which stop the clock while a caller thinks. A hold expires after a timeout in wall time."""
 
 from datetime import datetime, timedelta
 

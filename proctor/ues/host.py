@@ -16,7 +16,7 @@ SIMULATION_ID_PATTERN = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]{0,127}")
 
 
 PENDING_SECONDS = 300.0
-"""The time that parts of a checkpoint wait for their claim, from the last that came."""
+"""The seconds for which parts of a checkpoint are kept for a claim, counted from the latest part."""
 
 
 class Host:
@@ -28,7 +28,7 @@ class Host:
         self._pending: dict[str, tuple[float, dict[Name, bytes]]] = {}
 
     def leave_parts(self, simulation_id: str, contents: Iterable[bytes]) -> int:
-        """Keep parts of a checkpoint for a coming claim on a simulation; returns their number."""
+        """Keep parts of a checkpoint for a coming claim on a simulation. Returns the number of all kept parts."""
         now = monotonic()
         self._pending = {name: entry for name, entry in self._pending.items() if now - entry[0] < PENDING_SECONDS}
         kept = self.pending_parts(simulation_id)

@@ -1,4 +1,4 @@
-"""Limit participants, who are untrusted: the size of their keys' requests, and the use of a turn's allowance.
+"""Limit participants, who are untrusted: the size of each request, and the requests, growth and work of a turn.
 
 A request over a limit is refused with a sentence, and the turn continues. The evaluator's keys don't have these limits.
 A turn begins when the evaluator moves the clock or restores a checkpoint.
@@ -24,8 +24,8 @@ class Limits(BaseSettings):
 
     Attributes:
         request_bytes: bytes of one request's body.
-        admin_request_bytes: bytes of one request's body with any other key, since scenarios may be large. Checkpoints
-            have no limit: each can be restored.
+        admin_request_bytes: bytes of one request's body with any other key; scenarios may be large. Checkpoints have
+            no limit.
         requests_per_turn: requests, successful or not.
         growth_per_turn: bytes by which the simulation may grow: the written data and its undo data.
         work_per_turn: seconds of processor time.
@@ -103,7 +103,7 @@ class Allowance:
         self._grown += size
 
     def fill(self) -> TooLarge:
-        """Mark all room of this turn as used up, also for smaller requests. Returns the 413."""
+        """Use up all room of this turn, also for smaller requests. Returns the 413."""
         self._grown = self.limits.growth_per_turn
         return self.full()
 

@@ -9,7 +9,7 @@ import gc
 from collections.abc import Callable
 
 PAUSE_SECONDS = 1.0
-"""The delay after the last ending: when many simulations end at once, memory is released once for all."""
+"""The delay after a simulation's end. If many simulations end at once, memory is released only once."""
 
 
 def _find_trim() -> Callable[[int], int] | None:
@@ -24,8 +24,8 @@ def _find_trim() -> Callable[[int], int] | None:
 def _drop_free_lists() -> None:
     """Make Python drop the freed tuples, lists and dicts that it keeps for reuse.
 
-    They are few, but each keeps a memory page of an ended simulation alive. Only a full collection drops them. It would
-    traverse all simulations, a second for every 400 MB, so all living objects are frozen during it.
+    They are few, but each keeps a memory page of an ended simulation alive. Only a full collection drops them. To keep
+    it from traversing all simulations, which takes a second for every 400 MB, all living objects are frozen during it.
     """
     gc.freeze()
     gc.collect()

@@ -46,7 +46,7 @@ def find_operations(input_model: type[InputModel], discriminator: str, *modules:
 
 
 LONGEST_TEXT, MOST_VALUES = 1000, 1000
-"""The most characters of a text, and values of a list, that a query takes: all records are compared with each."""
+"""The most characters of a text, and values of a list, in a query. All records are compared with each of them."""
 
 Reader = Callable[[View, Any], JsonObject]
 """Answers a read: gets the view and the validated request or parameters, returns the JSON-ready answer."""
@@ -146,8 +146,8 @@ class Modality:
     """Returns counts and a few short lists for the one-page view of the environment, at most about 200 bytes. Lists are
     shortened from the end if the page grows too long."""
     news: Callable[[View, str], JsonObject] | None = None
-    """Returns the state like ``show``, but only with the messages since an instant and the threads that they belong to;
-    for a modality that may hold a great many."""
+    """Returns the state like ``show``, but only the threads with messages since an instant. It is for modalities that
+    may hold many messages."""
     describe: Callable[[State], str]
     """Returns one short sentence for the environment's summary, such as ``3 emails, 1 unread``."""
     check: Callable[[State], Iterable[str]] = lambda _state: ()
@@ -233,7 +233,7 @@ def page(
 
 
 def paged_query(modality: str, request: type[QueryRequest], run: Reader, entries: str, kind: type[BaseModel]) -> Query:
-    """Return a query that answers with a ``page``, whose entries of this ``kind`` have the name ``entries``."""
+    """Return a query that answers with a ``page``: entries of the model ``kind`` under the name ``entries``."""
     fields: dict[str, Any] = {
         "modality_type": (str, modality),
         entries: (list[kind], ...),  # type: ignore[valid-type]
@@ -248,13 +248,13 @@ def paged_query(modality: str, request: type[QueryRequest], run: Reader, entries
 def read_by_id(
     modality: str, table: str, kind: str, id_name: str, response: type[BaseModel], params: str, also: str = ""
 ) -> Read:
-    """``GET /{modality}/get``: an entry of a table of the state, by its id.
+    """Declare ``GET /{modality}/get``, which reads an entry of a table of the state by its id.
 
     Args:
-        kind: what people call an entry.
-        id_name: the field of an entry with its id.
+        kind: the word for an entry in summaries and errors.
+        id_name: the field of an entry that has its id.
         params: the name of the parameters' schema.
-        also: how the summary ends.
+        also: the end of the summary.
     """
     text = Field(description=f"{id_name} of the {kind}, as queries and the state show it.")
     of_id: dict[str, Any] = {id_name: (str, text)}
@@ -277,7 +277,7 @@ def find_by_id(entries: Mapping[str, JsonObject], wanted: str, kind: str) -> Jso
 
 
 def sortable(names: str) -> dict[str, str]:
-    """Names to sort by, and their stored fields: ``sent_at``, or under another name ``date=sent_at``."""
+    """Return the stored field of each name to sort by, from a text such as ``sent_at date=sent_at``."""
     return {name: field or name for name, _, field in (pair.partition("=") for pair in names.split())}
 
 

@@ -1,4 +1,4 @@
-"""Simulate noise: the occasional failures of a real service. Only draws decide, neither clock nor other state.
+"""Simulate noise: occasional failures, as of a real service. Only seeded draws decide about failures.
 
 A draw depends on (seed, turn, number of the request in the turn, kind). A turn that is played again with the same
 requests therefore meets the same noise.
@@ -88,7 +88,7 @@ class Noise:
             raise Unavailable() if self._draw("status") < 0.5 else Broken()
 
     def fail_after(self) -> None:
-        """Raise Broken (500) if the answer of an action that was done gets lost."""
+        """Raise Broken (500) if the answer to an executed action is lost."""
         if self._comes("after"):
             raise Broken()
 

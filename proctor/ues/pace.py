@@ -11,7 +11,7 @@ TICK_SECONDS = 0.25
 """The seconds between two ticks."""
 
 LONGEST_GAP = 2 * TICK_SECONDS
-"""The most seconds between two ticks that count; during the rest, the server was stopped."""
+"""The most seconds that count between two ticks. During any further seconds, the server was stopped."""
 
 
 class Pace:

@@ -9,8 +9,8 @@ In a manifest, ``parts`` lists the collections; nested collections follow the on
 
     {"path": ["states", "email", "emails"], "index": [[NAME, SIZE], …], "pages": [[NAME, SIZE], …]}
 
-A page is a JSON object or list, like its collection. To keep a manifest short, ``index`` names parts that list the
-entries of the first pages, each of ``INDEXED`` pages, as JSON.
+A page is a JSON object or list, like its collection. To keep a manifest short, the first pages may be listed in further
+parts, which ``index`` names. Each of these is a JSON list of ``INDEXED`` entries ``[NAME, SIZE]``.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -26,13 +26,13 @@ CUT_FROM = 24 * 1024
 """Bytes of JSON from which a collection is cut."""
 
 PAGE, LARGE_PAGE = 16 * 1024, 128 * 1024
-"""The approximate bytes of a page. The second value applies when more than ``LARGE`` is cut for the first time: few
-files are enough for content that doesn't change, and changed content is cut finer later."""
+"""The approximate bytes of a page. The second value applies when more than ``LARGE`` bytes are cut for the first time.
+Content that doesn't change then needs few files; changed content is cut finer later."""
 
 LARGE = 4 * 1024 * 1024
 
 TAIL = 8 * 1024
-"""The bytes of a collection's end that are in the manifest: new mails don't make a page each."""
+"""The most bytes of a collection's end that are in the manifest, to avoid a page for each new email."""
 
 UNCHANGING = frozenset({("states", "email", "files")})
 """Collections that are cut at any size, and without a tail: they never change, so they are stored once."""
@@ -66,10 +66,9 @@ class Cut:
 
     Attributes:
         container: the collection; another object at its path needs a new cut.
-        is_row: whether its JSON is a list.
+        is_row: whether the collection's JSON is a list.
         pages, tail: its pages, and its last entries as JSON.
-        first: for a list that loses its oldest entries, the number of the first page's first entry, counted over all
-            entries that the list ever had.
+        first: the number of the first page's first entry, counted with the oldest entries that the list has lost.
         length: the number of entries when it was cut.
     """
 
@@ -180,9 +179,10 @@ class Parts:
         return short, listed, fresh
 
     def shorten_shown(self, shown: Mapping[str, JsonObject]) -> tuple[JsonObject, list[JsonObject]]:
-        """Replace the cut collections of shown modalities by their tails; returns also the list of these collections.
+        """Replace the cut collections of shown modalities by their tails, and list these collections.
 
-        The list is as in a manifest, with ``path`` from the modality's name on. Nothing may have changed since the cut.
+        The list is like a manifest's ``parts``, but each ``path`` begins with the modality's name. The simulation must
+        not have changed since the cut.
         """
         cuts = {
             id(cut.container): path
@@ -260,7 +260,7 @@ class Parts:
     def _write_keyed(
         self, known: dict[Path, Cut], path: Path, cut: Cut, pages: list[Page], keys: list[str], size: int, is_end: bool
     ) -> None:
-        """Write entries again, behind the pages; the last ones become the tail."""
+        """Write entries to new pages at the end of ``pages``. With ``is_end``, the last entries become the tail."""
         if not keys and not is_end:
             return
         if not is_end and pages and pages[-1].size < PAGE // 2:
@@ -319,15 +319,15 @@ class Parts:
     # --- held pages ---------------------------------------------------------------------------------------------
 
     def list_held(self) -> dict[Name, Callable[[], Any]]:
-        """Return a reader for each page that is unchanged in the simulation since it was cut.
+        """Return a reader for each page whose entries haven't changed since the cut, by the page's name.
 
-        An entry that is cut separately is an empty list in its page. Pages of the access log are left out: it may have
-        lost its oldest entries.
+        An entry that is cut separately is an empty list in its page. Pages of the access log are left out, because the
+        log may have lost its oldest entries.
         """
         return {name: read for path, name, read in self._walk() if path[0] != "access_log"}
 
     def write(self, names: Collection[Name]) -> dict[Name, bytes]:
-        """Write the named parts that can be written from the simulation's data; returns their contents."""
+        """Return the contents of those named parts that can be written from the simulation's data."""
         contents: dict[Name, bytes] = {}
         for cut in self._cuts.values():
             cut.list_pages(contents)
@@ -390,7 +390,7 @@ def list_names(
 
 
 def join(container: Any, pages: Sequence[tuple[Name, int]], read: Callable[[Name], Any]) -> tuple[Any, list[Page]]:
-    """Join a collection from its pages and its tail, which is ``container``; returns it and its pages."""
+    """Join a collection from its pages and its tail (``container``). Returns the collection and its pages."""
     cut: list[Page] = []
     if isinstance(container, dict):
         whole: dict[str, Any] = {}

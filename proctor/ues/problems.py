@@ -1,4 +1,4 @@
-"""Errors of requests, one class per HTTP status. ``http/answers.py`` renders them; nothing else knows about HTTP."""
+"""Errors of requests, one class per HTTP status. ``http.route.problem_reply`` turns them into answers."""
 
 from typing import Any, ClassVar
 

@@ -140,7 +140,7 @@ class _Import:
         simulation.replace_states(self.states)
 
     def apply_events(self, kept: list[Event]) -> None:
-        """Set the events to ``kept`` and the new ones, each with a new id. The undo history is removed."""
+        """Set the events to ``kept`` and the loaded ones, which get new ids. The undo history is removed."""
         ids = self.simulation.ids
         for event in self.events:
             if event["status"] == PENDING and event["data"].get("input_id") == "":
@@ -161,7 +161,10 @@ class _Import:
 
 
 def _section(data: JsonObject, name: str, *inside: str) -> tuple[JsonObject, Loc]:
-    """Return the section ``name`` of the input, which is the section itself, a scenario file, or a wrapped one."""
+    """Return the section ``name`` and its location in the input.
+
+    The input may be the section itself, a scenario file, or an object with the file under ``scenario``.
+    """
     loc: Loc = ()
     while isinstance(data.get("scenario"), dict):
         data, loc = data["scenario"], (*loc, "scenario")
@@ -171,7 +174,9 @@ def _section(data: JsonObject, name: str, *inside: str) -> tuple[JsonObject, Loc
 
 
 def import_environment(simulation: Simulation, data: JsonObject, *, historic: str, strict: bool) -> JsonObject:
-    """Replace clock and states. Pending events before the new time stay (``ignore``), are removed, or run on the new
+    """Replace clock and states.
+
+    Pending events before the new time stay (``historic`` is ``ignore``), are removed (``delete``), or run on the new
     states (``apply``).
 
     Raises:
@@ -198,8 +203,9 @@ def import_environment(simulation: Simulation, data: JsonObject, *, historic: st
 
 
 def import_events(simulation: Simulation, data: JsonObject, *, merge: bool) -> JsonObject:
-    """Load events instead of the existing ones, or with ``merge`` in addition. Raises Conflict (409, running) or
-    Invalid (422).
+    """Replace the events by loaded ones; with ``merge``, keep the existing events, too.
+
+    Raises Conflict (409, running) or Invalid (422).
     """
     loaded = _Import(simulation, strict=False)
     section, loc = _events_section(data)

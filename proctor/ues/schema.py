@@ -23,8 +23,8 @@ from proctor.ues.problems import Invalid
 from proctor.ues.times import Instant
 
 _WHEN_USED = tuple(map(int, VERSION.split(".")[:2])) >= (2, 14)
-"""``defer_build`` of models, as in ``proctor.protocol``: a simulator uses few, and building all takes a third of its
-start. An earlier pydantic doesn't support it safely: two threads that first use a model disturb each other.
+"""Whether models are built at their first use, as in ``proctor.protocol``. A simulator uses few models, and building
+all of them takes a third of its start. Before pydantic 2.14, two threads that first use a model disturb each other.
 """
 
 JsonObject = dict[str, Any]
@@ -35,7 +35,7 @@ _LEAST, _GREATEST = -(2**63), 2**63 - 1
 
 
 def _describe_int(schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
-    """Return the JSON schema of a whole number: with its declared bounds, but without those of 64 bits."""
+    """Return the JSON schema of a whole number with its declared bounds, but without the bounds of 64 bits."""
     described = dict(handler(schema))
     if described.get("minimum") == _LEAST:
         del described["minimum"]
@@ -186,5 +186,5 @@ def validate(model: type[M], value: Any, *prefix: str | int, context: Any = None
 
 
 def problem(kind: str, message: str, value: Any, *loc: str | int) -> Invalid:
-    """Return a 422 with one entry, for checks outside models; ``kind`` is pydantic's ``type``, ``loc`` the path."""
+    """Return a 422 with one entry, for checks outside models. ``kind`` is the entry's ``type``, such as ``missing``."""
     return Invalid([{"type": kind, "loc": list(loc), "msg": message, "input": value}])

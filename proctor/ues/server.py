@@ -54,9 +54,10 @@ def create_app(
     public_url: str | None = None,
     seed: str | None = None,
 ) -> Application:
-    """Return the ASGI application; its secret is given or in ``UES_HOST_KEY`` (``UES_ADMIN_KEY`` with ``single``).
+    """Return the ASGI application.
 
-    Raises ValueError without a secret: in-process, a generated one would never be shown.
+    Its secret is ``host_key`` or ``UES_HOST_KEY``; with ``single``, it is ``admin_key`` or ``UES_ADMIN_KEY``. Raises
+    ValueError without a secret, because a generated one would not be shown.
     """
     served = _build(single=single, host_key=host_key, admin_key=admin_key, public_url=public_url, seed=seed)
     if served.generated:

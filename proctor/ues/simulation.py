@@ -88,10 +88,10 @@ class Simulation:
         """Whether only the holder may change the simulation, until the next mark or restore. Checkpoints don't contain
         it."""
         self.life = new_life()
-        """A text drawn when the simulation is made or restored. A caller that finds another text learns of a loss."""
+        """A text drawn when the simulation is made or restored. A changed text shows callers that state was lost."""
         self.checkpoints: dict[bool, tuple[str, bytes]] = {}
-        """Digest and bytes of the last checkpoints taken or restored, until the next change. The key False has a whole
-        checkpoint, and True has a manifest. The newest is the last."""
+        """Digest and bytes of the last checkpoints taken or restored, until the next change: under False a whole
+        checkpoint, under True a manifest. The newest is the last."""
         self.parts = Parts()
 
     def note_change(self) -> None:
@@ -100,7 +100,7 @@ class Simulation:
         self.is_untouched = False
 
     def note_checkpoint(self, digest: str, content: bytes, *, in_parts: bool) -> None:
-        """Note that the simulation equals a checkpoint: ``content`` and its SHA-256, or ``in_parts`` a manifest."""
+        """Note that the simulation equals a checkpoint. With ``in_parts``, ``content`` is the checkpoint's manifest."""
         self.checkpoints.pop(in_parts, None)
         self.checkpoints[in_parts] = (digest, content)
 
@@ -233,7 +233,7 @@ class Simulation:
         return self._enter(modality, full, scheduled_time, priority, author, metadata)
 
     def schedule_now(self, name: str, data: JsonObject, author: Author) -> Event:
-        """Add an event at the current time; it runs when the clock next moves. Raises the errors of ``schedule``."""
+        """Add an event at the current time, which runs when the clock next moves. Raises the errors of ``schedule``."""
         return self.schedule(name, data, self.clock.text, author=author, priority=ACTION_PRIORITY, metadata={})
 
     def act(

@@ -1,4 +1,4 @@
-"""Carry out an evaluator's requests to a claimed simulation in a single step, which few failures can interrupt.
+"""Carry out an evaluator's requests to a claimed simulation in a single step.
 
 A step schedules events, moves the clock, and reads the data that the evaluator asks for.
 """
@@ -36,10 +36,11 @@ class Step(Request):
         ends_turn: whether only the holder may change the simulation from now on, until the next mark or restore. No
             action can then be added to the turn after it was read.
         events: the events to schedule.
-        to: the instant to move the clock to, unless it is there already or later. If the ended turn has a course, the
-            clock moves further: its last request and the new instant are as far apart as ``actions_at`` and ``to``.
-        actions_of, actions_at: read the events at ``actions_at`` that were made with keys named ``actions_of``, and the
-            news since then in their modalities. If the ended turn has a course, read until its last request.
+        to: the instant to move the clock to, unless the clock is already past it. If the ended turn has a course, the
+            clock moves to the turn's last request plus the time from ``actions_at`` to ``to``, but at least to ``to``.
+        actions_of, actions_at: a name of keys, and an instant. The answer has the events that these keys made at the
+            instant, and the news since then in the events' modalities. If the ended turn has a course, the answer also
+            has the later events, up to the turn's last request.
         states: the modalities to read.
     """
 

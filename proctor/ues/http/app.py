@@ -51,7 +51,7 @@ _PARTICIPANT = frozenset(USER_PERMISSIONS)
 """A key with exactly these permissions is a participant's."""
 
 TICK_SECONDS = 0.25
-"""The seconds between updates of a simulation with auto-advance, between requests."""
+"""The seconds between updates of a simulation with auto-advance that gets no requests."""
 
 _SERVER_ERROR = Reply({"error": "Internal Server Error", "detail": "An unexpected error; the log says more."}, 500)
 
@@ -139,7 +139,7 @@ class Application:
         return self.host.simulations.get(simulation_id) if is_one else None
 
     async def _answer_mcp(self, simulation: Simulation, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer an MCP message. Key and limits are checked here, and for a tool call again by its route."""
+        """Answer an MCP message. Key and limits are checked here; the route of a tool call checks them again."""
         began = perf_counter()
         secret = read_secret(scope["headers"])
         key = simulation.keys.find(secret) if secret else None
@@ -289,7 +289,7 @@ class Application:
         return reply
 
     def _keep_ticking(self, simulation: Simulation) -> None:
-        """Run a light task while auto-advance is on: events then run near their time without requests."""
+        """While auto-advance is on, run a task that executes events near their time even without requests."""
         if simulation.simulation_id not in self._ticking:
             task = asyncio.create_task(self._tick(simulation))
             self._ticking[simulation.simulation_id] = task
@@ -303,7 +303,7 @@ class Application:
                     simulation.catch_up()
 
     def _keep_pace(self, simulation: Simulation | None) -> None:
-        """Run a light task while a turn's time is measured: pauses of this server then don't count."""
+        """While a turn's time is measured, run a task that keeps pauses of this server from being counted."""
         if simulation is None or simulation.course is None or simulation.course.pace is None:
             return
         if simulation.is_turn_over or simulation.course in self._pacing:
@@ -347,7 +347,7 @@ async def _raw_body(route: Route[Any], scope: Scope, receive: Receive, limits: L
         return b""
     if limits is not None:
         return await read_body(receive, scope["headers"], limits.request_bytes, "request_bytes")
-    if route.body is bytes:  # a checkpoint: this server takes back any size
+    if route.body is bytes:  # a checkpoint, which may have any size
         return await read_body(receive, scope["headers"], None)
     return await read_body(receive, scope["headers"], configured().admin_request_bytes, "admin_request_bytes")
 
@@ -365,7 +365,7 @@ def _checked_input(route: Route[Any], scope: Scope, raw: bytes, limits: Limits |
 
 
 def _with_noise(noise: Noise, route: Route[Call], scope: Scope, raw: bytes, reply: Reply) -> Reply:
-    """Apply noise to a reply. Raises Broken (500) if the answer to an action that was done gets lost."""
+    """Apply noise to a reply. Raises Broken (500) if the noise loses the answer to an executed action."""
     if route.changes:
         noise.fail_after()
         return reply

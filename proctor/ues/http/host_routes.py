@@ -76,9 +76,10 @@ class FenceResponse(Response):
 class StepRequest(Step, Claim):
     """A claim (``proctor.ues.claims.Claim``) and the step that follows it (``proctor.ues.steps.Step``).
 
-    ``lengths`` are set if a manifest and parts of its checkpoint follow the first line, instead of a whole checkpoint.
-    ``takes_checkpoint`` asks for the reached checkpoint, which follows the answer's first line. ``takes_parts`` asks
-    for it in parts.
+    Attributes:
+        lengths: the lengths of the manifest and the parts that follow the first line; empty for a whole checkpoint.
+        takes_checkpoint: whether the answer contains the reached checkpoint, after its first line.
+        takes_parts: whether the answer contains the reached checkpoint in parts.
     """
 
     lengths: list[Annotated[Int, Field(ge=0)]] = Field(default_factory=list)

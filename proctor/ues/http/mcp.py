@@ -1,8 +1,8 @@
 """Serve the same simulation over the Model Context Protocol at ``/mcp``: each route for participants is a tool.
 
-Streamable HTTP without sessions: each message is a POST and is answered with JSON. A tool call becomes the request to
-its route, with the caller's headers, and is checked like every request: key, permission, limits, schema, access log,
-event log. Tools can therefore do only the things that routes can do.
+The transport is Streamable HTTP without sessions: each message is a POST and is answered with JSON. A tool call becomes
+a request to its route, with the caller's headers. The request is authenticated, limited, validated and logged like any
+other. Tools can therefore do only the things that routes can do.
 
 The package ``mcp`` is loaded at the first message: its import takes longer than the rest of the server's start.
 """
@@ -36,12 +36,12 @@ if TYPE_CHECKING:
 
 PATH = "/mcp"
 USUAL_NAME = "proctor/tool"
-"""The key in a call's result for the usual name of a tool that is shown under another name, for reports of actions."""
+"""The key in a call's result for the usual name of a renamed tool. Reports of actions need this name."""
 
 NAME = "user-environment-simulator"
 
 DEPTH_OF_ARGUMENTS = 2
-"""The depth of a tool's arguments in a message; the arguments may nest as deep as a request's body."""
+"""The levels of a message around a tool's arguments. The arguments may nest as deep as a request's body."""
 
 COST_OF_A_MESSAGE = 0.002
 """Seconds of processor time that a message takes before and after its route, as measured. They count towards a
@@ -230,7 +230,7 @@ def _result(text: str, *, is_error: bool, usual: str | None = None) -> "types.Ca
 
 
 def _blocks(file: JsonObject) -> "list[types.ContentBlock]":
-    """Return an attached file as MCP blocks: text if the file is text, else an image or a resource, and its text."""
+    """Return an attached file as MCP blocks: its fields, its text if known, and its bytes unless it is a text file."""
     from mcp import types
 
     about = {name: value for name, value in file.items() if name not in ("content", "text")}

@@ -1,4 +1,4 @@
-"""Serve the paths that need no key: root, health and documentation. A host and a simulation have the same ones."""
+"""Serve the paths that need no key: root, health and documentation. A host and a simulation have the same paths."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -71,7 +71,7 @@ class OpenPages:
         return docs_page(self.document)
 
     def answer(self, path: str, address: str | None = None) -> Reply:
-        """Answer a GET of one of ``OPEN_PATHS``. ``address`` is the routes' address, unless they are at the root."""
+        """Answer a GET of one of ``OPEN_PATHS``. ``address`` is the routes' address; None if they are at the root."""
         if path == "/openapi.json":
             # Without `servers`, tools would look for a hosted simulation's paths at the root of the host.
             return Reply(self._json if address is None else {**self.document, "servers": [{"url": address}]})
@@ -95,7 +95,7 @@ def _never(_call: Any) -> JsonObject:
 
 
 def _declared() -> tuple[Route[Any], ...]:
-    """Return the open paths as routes, only for the description."""
+    """Return the open paths as routes, for the OpenAPI description only."""
     return tuple(
         Route(
             method="GET",

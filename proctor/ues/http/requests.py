@@ -17,7 +17,7 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 Headers = Iterable[tuple[bytes, bytes]]
 
 LET_FINISH = 16 * 1024 * 1024
-"""The most bytes of a too large body that the server still lets the caller send; a larger one is cut off."""
+"""The most bytes of a refused body that the server still reads. The sender of a larger body is cut off."""
 
 DEPTH_MARGIN = 40
 """The levels by which answers may nest deeper than the body whose data they carry."""
@@ -37,7 +37,11 @@ def received(body: bytes) -> Receive:
 
 
 async def read_body(receive: Receive, headers: Headers, limit: int | None, setting: str | None = None) -> bytes:
-    """Read the whole body, at most ``limit`` bytes, which ``setting`` sets. Raises TooLarge (413), or Disconnected."""
+    """Read the whole body.
+
+    Raises TooLarge (413) for more than ``limit`` bytes, which the setting ``setting`` sets. Raises Disconnected if the
+    caller leaves.
+    """
     for name, value in headers:
         if limit is not None and name == b"content-length" and value.isdigit() and int(value) > limit:
             await _let_finish(receive, int(value))
@@ -61,7 +65,7 @@ async def read_body(receive: Receive, headers: Headers, limit: int | None, setti
 
 
 async def _let_finish(receive: Receive, size: int) -> None:
-    """Let a caller send the rest of a small unread body: otherwise the caller would miss the answer."""
+    """Read the rest of a small refused body, because the caller would otherwise miss the answer."""
     more = size <= LET_FINISH
     while more:
         message = await receive()

@@ -38,7 +38,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """An answer other than JSON with the route's usual status."""
+    """An answer that isn't plain JSON with the route's usual status."""
 
     content: Any
     """JSON-ready data, or bytes that are sent unchanged."""
@@ -77,7 +77,7 @@ class Route(Generic[C]):
     body_required: bool = True
     params: type[Request] | None = None
     responses: tuple[type[BaseModel], ...] = ()
-    """The models of a success: several if it depends on the parameters, empty if it is any JSON."""
+    """The models of a successful answer: several if the parameters decide, empty for any JSON."""
     status: int = 200
     also_text: bool = False
     """Whether a success may be plain text instead of JSON, depending on the parameters."""
@@ -94,7 +94,7 @@ class Route(Generic[C]):
 
     @cached_property
     def tag(self) -> str:
-        """The subject under which the route is listed: the first part of its path, or that part's other name."""
+        """The subject under which the route is listed: the first part of its path, or a name for this part."""
         first = self.path.split("/")[1]
         return _SUBJECTS.get(first, first)
 
@@ -130,9 +130,9 @@ class Routes(list[Route[C]]):
 
 
 class Router(Generic[C]):
-    """Finds a route by method and path: fixed paths by dictionary, the few with variable parts by their segments.
+    """Finds a route by method and path.
 
-    A fixed path hides variable ones, as in OpenAPI: ``DELETE /events/next`` has a wrong method.
+    A fixed path hides paths with variable parts, as in OpenAPI: ``DELETE /events/next`` has a wrong method.
     """
 
     def __init__(self, routes: Iterable[Route[C]]) -> None:

@@ -1,4 +1,4 @@
-"""Make noise in the tools of MCP: unusual names and words, drawn from an assessment's seed."""
+"""Add noise to MCP tools: unusual names and words, drawn from an assessment's seed."""
 
 from collections.abc import Iterable
 

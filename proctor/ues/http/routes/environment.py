@@ -116,7 +116,10 @@ def _summary(call: Call) -> list[JsonObject]:
 
 
 def one_page(call: Call) -> JsonObject:
-    """Return the environment within ``PAGE_LIMIT`` bytes: lists lose entries from their ends, then texts are cut."""
+    """Return the environment within ``PAGE_LIMIT`` bytes. The longest lists lose entries from their ends until it fits.
+
+    If it doesn't fit even without lists, only the time and the summary remain.
+    """
     simulation = call.simulation
     digests: dict[str, Any] = {name: item.digest(simulation.view(name)) for name, item in MODALITIES.items()}
     summary = [{**item, "state_summary": item["state_summary"][:60]} for item in _summary(call)]
@@ -198,7 +201,7 @@ def _query(call: Call) -> JsonObject:
 
 
 def _usable(name: str, query: Query, parameters: JsonObject) -> Any:
-    """Return the parameters as the modality's query takes them; unknown ones are ignored.
+    """Validate the parameters of a modality's query; unknown parameters are ignored.
 
     Raises Impossible (400) for a known parameter with an invalid value.
     """

@@ -9,7 +9,7 @@ from proctor.ues.schema import JsonObject
 
 
 def _input_of_create(request: Any, _state: State) -> JsonObject:
-    """Return the input of a creation; without ``calendar_id`` if the caller names none, because the default applies."""
+    """Return the input of a creation. If the caller gives no ``calendar_id``, it has none, and the default applies."""
     _refuse_end_before_start(request)
     unnamed = {"calendar_id"} - request.model_fields_set
     fields: JsonObject = request.model_dump(exclude_none=True, exclude=unnamed)

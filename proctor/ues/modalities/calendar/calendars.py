@@ -69,9 +69,10 @@ def _settings(payload: CalendarInput) -> JsonObject:
 
 
 def complete(state: State) -> None:
-    """Fill in data that a scenario file may omit: times of creation, attachments' ids, missing calendars that events
-    name, and each calendar's list of events. An event's ``calendar_id`` decides. A series whose end lacks its value
-    becomes endless.
+    """Fill in data that a scenario file may omit: times, attachments' ids, and calendars that only events name.
+
+    Each calendar's list of events is derived from the events' ``calendar_id``. A series becomes endless if the value
+    that its ``end_type`` needs is missing.
     """
     calendars, events, now = state["calendars"], state["events"], state["last_updated"]
     wanted = dict.fromkeys((state["default_calendar_id"], *(event["calendar_id"] for event in events.values())))

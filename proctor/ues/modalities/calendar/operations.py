@@ -1,7 +1,7 @@
 """The operations of events on appointments. ``calendars.py`` has the operations on whole calendars.
 
 An update changes only the fields that it names: attendees' answers stay when an appointment is moved. Deleted
-appointments are removed from the state; entries with ``deleted_at``, which only files bring, count as deleted.
+appointments are removed from the state. A scenario file may contain deleted ones, which have ``deleted_at``.
 """
 
 from proctor.ues.modalities.calendar import recurring
@@ -61,8 +61,9 @@ def delete(change: Change, payload: CalendarInput) -> None:
 
 
 def respond(change: Change, payload: CalendarInput) -> None:
-    """Note an attendee's answer: the user's to an invitation, or another person's to the user. It replaces an earlier
-    answer together with its comment.
+    """Note the answer of an attendee, who is the user or another person.
+
+    An earlier answer and its comment are replaced.
     """
     event, recurrence_id = recurring.meant(change, _event(change, payload), payload)
     if recurrence_id is not None and payload.recurrence_scope == "this":
@@ -82,8 +83,9 @@ def respond(change: Change, payload: CalendarInput) -> None:
 
 
 def find_or_make_calendar(change: Change, payload: CalendarInput) -> str:
-    """Return the id of the calendar for a new appointment; a missing calendar is made. If no calendar has the id
-    ``primary``, it means the default calendar.
+    """Return the id of the calendar for a new appointment; a missing calendar is made.
+
+    If no calendar has the id ``primary``, this id means the default calendar.
     """
     calendars, default = change.state["calendars"], change.state["default_calendar_id"]
     named = payload.calendar_id if "calendar_id" in payload.present_fields else default
@@ -95,8 +97,10 @@ def find_or_make_calendar(change: Change, payload: CalendarInput) -> str:
 
 
 def _event(change: Change, payload: CalendarInput) -> Event:
-    """Return the appointment with the payload's id. Naming another calendar than its own is an error, except for the
-    input's default ``primary``.
+    """Return the appointment with the payload's id.
+
+    Raises OperationFailed if there is none, or if the payload names another calendar than the appointment's. The
+    input's default, ``primary``, fits any calendar.
     """
     event: Event | None = change.state["events"].get(payload.event_id)
     if event is None or event["deleted_at"] is not None:

@@ -1,9 +1,8 @@
-"""The operations of events on a series: on one occurrence (``this``), on it and later ones (``this_and_future``), or on
-all.
+"""The operations of events on a series of appointments, with the scope ``this``, ``this_and_future`` or ``all``.
 
-An occurrence that differs from the others is a separate event (``parent_event_id``, ``recurrence_id``), and the series
-has an exception instead. "This and future" ends the series before the occurrence; an update then starts another series
-there. ``recurrence_id`` is stored as the caller wrote it: a date, or the occurrence's start.
+An occurrence that differs from its series is a separate event (``parent_event_id``, ``recurrence_id``), and the series
+has an exception for it. ``this_and_future`` ends the series before the occurrence; an update then adds a second series
+that begins with the occurrence. ``recurrence_id`` is stored as the caller wrote it: a date, or the occurrence's start.
 """
 
 from copy import deepcopy
@@ -18,8 +17,9 @@ from proctor.ues.times import from_text, to_text
 
 
 def meant(change: Change, event: Event, payload: CalendarInput) -> tuple[Event, str | None]:
-    """Return the selected event and None, or a series and the ``recurrence_id`` of its selected occurrence. For an
-    event that replaces an occurrence, a scope beyond ``this`` selects its series.
+    """Return the selected event and None, or a series and the ``recurrence_id`` of its selected occurrence.
+
+    If the event replaces an occurrence, a scope other than ``this`` selects the series.
     """
     series = change.state["events"].get(event["parent_event_id"])
     if payload.recurrence_scope != "this" and series is not None and series["recurrence"] and event["recurrence_id"]:
@@ -28,7 +28,7 @@ def meant(change: Change, event: Event, payload: CalendarInput) -> tuple[Event, 
 
 
 def replacements(state: State, event: Event) -> list[Event]:
-    """Return the events that replace occurrences of a series. In a file, an event may be its own parent."""
+    """Return the events that replace occurrences of a series. In a file, an event may wrongly be its own parent."""
     event_id = event["event_id"]
     return [
         other
@@ -40,7 +40,7 @@ def replacements(state: State, event: Event) -> list[Event]:
 
 
 def single(change: Change, event: Event, recurrence_id: str) -> Event:
-    """Return one occurrence of a series as a separate event, which is made if there is none.
+    """Return the separate event of one occurrence; if there is none, make it.
 
     ``event`` is the series, ``recurrence_id`` the occurrence's date or start. Raises OperationFailed if the series has
     no such occurrence, or leaves it out.
@@ -68,8 +68,10 @@ def single(change: Change, event: Event, recurrence_id: str) -> Event:
 
 
 def revise_all(change: Change, event: Event, fields: JsonObject, recurrence_id: str | None = None) -> None:
-    """Change an event or a whole series. If an occurrence is named, a new start or end is that occurrence's, and the
-    others move by the same time. Exceptions, and days that the rule names, move with them.
+    """Change an event or a whole series.
+
+    If ``recurrence_id`` names an occurrence, a new start or end is that of the occurrence, and all others move by the
+    same time. Exceptions, and days that the rule names, move with them.
     """
     if event["recurrence"] is None:
         revise(change, event, fields)
@@ -95,7 +97,7 @@ def revise_all(change: Change, event: Event, fields: JsonObject, recurrence_id: 
 
 
 def revise_following(change: Change, event: Event, recurrence_id: str, fields: JsonObject) -> None:
-    """Change ``fields`` of an occurrence and of those after it, which become a separate series.
+    """Change ``fields`` of an occurrence and of all later ones, which become a separate series.
 
     Raises OperationFailed if the series has no such occurrence (``recurrence_id``: its date or start).
     """
@@ -119,8 +121,9 @@ def revise_following(change: Change, event: Event, recurrence_id: str, fields: J
 
 
 def remove_all(change: Change, event: Event) -> None:
-    """Remove an event, or a series with the events that replace its occurrences. If the event replaces an occurrence,
-    the series doesn't get the occurrence back.
+    """Remove an event, or a series with the events that replace its occurrences.
+
+    If the event replaces an occurrence, its series leaves the occurrence out.
     """
     for own in replacements(change.state, event):
         remove(change, own)
@@ -214,7 +217,7 @@ def _end_before(change: Change, event: Event, series: Series, day: date) -> None
 
 
 def _move_times(change: Change, series: Series, occurrence: Occurrence, fields: JsonObject) -> JsonObject:
-    """Return the start and end of a series for which an occurrence has the start and end of ``fields``."""
+    """Return the start and end of the series that give an occurrence the start and end in ``fields``."""
     try:
         wanted: str = fields.get("start", occurrence.start)
         length = from_text(fields.get("end", occurrence.end)) - from_text(wanted)
@@ -225,7 +228,7 @@ def _move_times(change: Change, series: Series, occurrence: Occurrence, fields: 
 
 
 def _renamed(text: str, before: Series, after: Series, shift: timedelta) -> str:
-    """Return an exception or ``recurrence_id`` as it is called after its series has moved."""
+    """Return the text of an exception or a ``recurrence_id`` after its series has moved."""
     day = before.find_day(text)
     try:
         if day is None:

@@ -8,7 +8,7 @@ Within these:
 - daily: each day that ``days_of_week``, ``day_of_month`` and ``month_of_year`` allow.
 - weekly: the ``days_of_week``, else the start's; ``day_of_month`` and ``month_of_year`` restrict them.
 - monthly: ``day_of_month``, else every one of the ``days_of_week``, else the start's day. If both fields are given, a
-  day must fit both. A month without such a day has none. ``month_of_year`` restricts.
+  day must fit both. A month without such a day has no occurrence. ``month_of_year`` restricts.
 - yearly: the days as in "monthly", in the month ``month_of_year``, else the start's month.
 
 ``dateutil.rrule`` knows far more rules, but its search for a day has no bound: for a 30th of February, it lasts up to
@@ -31,8 +31,8 @@ from proctor.ues.times import from_text, parse, to_text, zone
 WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 
 MOST_STEPS, MOST_STEPS_OF_ONE = 100_000, 20_000
-"""The most days, weeks, months, years or exceptions that are visited for one request, and for one series in it: a
-series may have very few occurrences, and ``count`` must be counted from the beginning."""
+"""The most days, weeks, months, years or exceptions that are visited for one request, and for one series in it.
+Without a limit, a series with few occurrences would take long."""
 
 DATE_LENGTH = len("2025-01-31")
 """The length of an exception that is a date; a longer one is a date-time."""
@@ -79,8 +79,9 @@ def _to_local_time(text: str, place: tzinfo) -> datetime:
 
 
 def _place(event: Event) -> tzinfo:
-    """Return the time zone in which an event's days are counted. An all-day event from midnight to midnight in UTC
-    means those dates in any time zone.
+    """Return the time zone in which an event's days are counted.
+
+    The days of an all-day event that doesn't start at midnight in its own zone are counted in UTC.
     """
     place = zone(event["timezone"]) or UTC
     if event["all_day"] and _to_local_time(event["start"], place).time() != time():
@@ -89,8 +90,10 @@ def _place(event: Event) -> tzinfo:
 
 
 class Series:
-    """The occurrences of a recurring event. ``replaced`` are the ``recurrence_id`` of occurrences that separate events
-    replace. They are left out, like the event's exceptions.
+    """The occurrences of a recurring event.
+
+    ``replaced`` has the ``recurrence_id`` of each occurrence that a separate event replaces. These occurrences are left
+    out, like the event's exceptions.
     """
 
     def __init__(self, event: Event, replaced: Iterable[str] = ()) -> None:
@@ -103,8 +106,9 @@ class Series:
         self._left_out = {self.find_day(text) for text in (*event["recurrence_exceptions"], *replaced)}
 
     def find_day(self, text: str) -> date | None:
-        """Return the day that an exception or a ``recurrence_id`` names: a date, or an occurrence's start; None if it
-        is neither. Midnight in UTC is read as a date, if the series starts at another time.
+        """Return the day that an exception or a ``recurrence_id`` names; None if the text is neither date nor instant.
+
+        An instant is an occurrence's start. If the series doesn't start at midnight, midnight in UTC is read as a date.
         """
         instant = day_or_instant(text)
         if instant is None or isinstance(instant, date):
@@ -120,8 +124,9 @@ class Series:
         return to_text(datetime.combine(day, self.first.time(), self._place))
 
     def move_start(self, occurrence: str, start: str) -> str:
-        """Return the start of the series if its occurrence at the instant ``occurrence`` moves to ``start``. Raises
-        OverflowError.
+        """Return the start of the series if its occurrence at the instant ``occurrence`` moves to ``start``.
+
+        Raises OverflowError outside the years 1 to 9999.
         """
         shift = _to_local_time(start, self._place) - _to_local_time(occurrence, self._place)
         return to_text((self.first + shift).replace(tzinfo=self._place))
@@ -244,7 +249,10 @@ def _allowed(rule: Rule, day: date) -> bool:
 
 
 def moved_rule(rule: Rule, old: date, new: date) -> Rule:
-    """Return the rule of a series whose start moves from the day ``old`` to ``new``: ``old`` in it becomes ``new``."""
+    """Return the rule of a series whose start moves from the day ``old`` to ``new``.
+
+    Weekdays shift by the same number of days. The day and the month of ``old`` become those of ``new``.
+    """
     moved = dict(rule)
     if rule["days_of_week"]:
         shift = (new - old).days

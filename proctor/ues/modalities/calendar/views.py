@@ -105,8 +105,9 @@ def _contains(event: Event, text: str) -> bool:
 
 
 def _find(view: View, request: CalendarQueryRequest, budget: Iterator[int]) -> list[Event]:
-    """Find the matches, in any order: single events, and series or, if expanded, their occurrences. Matches beyond the
-    budget are left out.
+    """Find matching events and series, in any order. An expanded query gets the occurrences of series instead.
+
+    Matches beyond the budget are left out.
     """
     calendars = None if request.calendar_ids is None else frozenset(request.calendar_ids)
     events = [event for event in _existing_events(view.state).values() if _matches(event, request, calendars)]
@@ -150,8 +151,10 @@ def _replaced(state: State) -> dict[str, list[str]]:
 def _occurrences(
     event: Event, request: CalendarQueryRequest, now: str, replaced: dict[str, list[str]], budget: Iterator[int]
 ) -> Iterator[Event]:
-    """Yield a series' occurrences in the request's window of time: copies of the event with their times and
-    ``recurrence_id``. An endless series is listed for a year after the window's start, or after now if that is later.
+    """Yield a series' occurrences in the request's window of time, as copies of the event with other times.
+
+    If neither the window nor the series has an end, the list ends a year after the window's start, or after now if
+    that is later.
     """
     over = request.end
     if over is None and event["recurrence"]["end_type"] == "never":

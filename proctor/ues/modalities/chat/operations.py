@@ -24,14 +24,14 @@ def make_input(request: SendChatMessageRequest | ClearChatRequest, state: State)
 
 
 def refuse_another_role(request: SendChatMessageRequest, _state: State) -> str | None:
-    """Return the reason why a participant may not say this: it is the assistant. None if it may."""
+    """Return the reason why a participant may not send this message; None if it is sent as the assistant."""
     if request.role == "assistant":
         return None
     return f"You are the assistant: role {request.role!r} is not yours to speak in; send it with role 'assistant'."
 
 
 def send_message(change: Change, payload: ChatInput) -> None:
-    """Add a message, and its conversation if it is the first; drop the oldest beyond ``max_history_size``."""
+    """Add a message, and its conversation if missing. Drops the oldest messages beyond ``max_history_size``."""
     message_id = payload.message_id or change.draw_id()
     conversation_id = _conversation_id(change.state, payload)
     if payload.message_id is not None and _place(change.state, message_id) is not None:
@@ -92,7 +92,7 @@ def _remove(change: Change, place: int) -> None:
 
 
 def complete(state: State) -> None:
-    """Derive conversations that a scenario file omits, and count the messages of all."""
+    """Derive conversations that a scenario file omits, and count the messages of all conversations."""
     conversations = state["conversations"]
     for conversation in conversations.values():
         conversation["message_count"] = 0

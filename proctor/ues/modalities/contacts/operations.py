@@ -40,7 +40,7 @@ def create(change: Change, payload: ContactsInput) -> None:
 
 
 def _refuse_long_lists(change: Change, fields: Contact) -> None:
-    """Fail if a list has become too long: new entries are compared with all its entries."""
+    """Fail if a list has too many entries, since each new entry is compared with all of them."""
     for name in LISTS:
         if len(fields.get(name, ())) > MOST_ITEMS:
             raise change.fail(f"a contact has at most {MOST_ITEMS} {name}")
@@ -74,7 +74,7 @@ def made_up_name(contact: Contact) -> str | None:
 
 
 def update(change: Change, payload: ContactsInput) -> None:
-    """Change the given fields. A display name that was made up, or is set to empty, is made again from the names."""
+    """Change the given fields. If the display name was made up or is set to empty, it is made up again."""
     contact = _contact(change, payload.contact_id)
     for how in ("", "add_", "remove_"):
         _refuse_long_lists(change, {name: getattr(payload, f"{how}{name}") or () for name in LISTS})
@@ -95,8 +95,9 @@ def update(change: Change, payload: ContactsInput) -> None:
 
 
 def _same(name: str, kept: Any, named: Any) -> bool:
-    """Whether an item matches the named one: an identifier by its value and its type, if given; an address by the given
-    fields.
+    """Whether an item of the list ``name`` matches the named one.
+
+    Identifiers match by value and, if given, type; addresses match by the given fields.
     """
     if name == "groups":
         return bool(kept == named)
@@ -110,7 +111,7 @@ def _same(name: str, kept: Any, named: Any) -> bool:
 
 
 def _with_more_identifiers(items: list[Any], more: list[Any]) -> list[Any]:
-    """Return identifiers with those of ``more`` that aren't among them, regardless of labels."""
+    """Return ``items`` and the identifiers of ``more`` that aren't among them; labels are ignored."""
     kept = list(items)
     for item in more:
         if not any(_same("identifiers", known, item) for known in kept):

@@ -1,7 +1,7 @@
-"""Read files that are attached to emails. Each is stored once, by the SHA-256 of its bytes, for all its emails.
+"""Read files that are attached to emails. Each file is stored once, by the SHA-256 of its bytes.
 
-Files come with a scenario and never change. An attachment names its file by ``sha256``. If it names none or an unknown
-one, only its name, type and size are known.
+Files come with a scenario and never change. An attachment names its file by ``sha256``. If this is missing or unknown,
+only the file's name, type and size are known.
 """
 
 from base64 import b64decode

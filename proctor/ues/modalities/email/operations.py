@@ -23,7 +23,7 @@ FOLDERS = ("inbox", "sent", "drafts", "archive", "trash", "spam")
 """The folders that every mailbox has."""
 
 MOST_AT_ONCE, MOST_LABELLINGS = 1000, 10_000
-"""The most messages of one event, and the most pairs of a message and a label: each is searched in its lists."""
+"""The most messages of one event, and the most pairs of a message and a label. Each is searched in a list."""
 
 DRAFTED = {
     "from_address",
@@ -44,7 +44,7 @@ Email = dict[str, Any]
 
 
 def input_of_receive(request: ReceiveEmailRequest, _state: State) -> JsonObject:
-    """Return the input of ``POST /email/receive``; the time of sending is the input's timestamp."""
+    """Return the input of ``POST /email/receive``. ``sent_at`` becomes the input's timestamp."""
     fields = request.model_dump(exclude_none=True)
     if "sent_at" in fields:
         fields["timestamp"] = fields.pop("sent_at")
@@ -80,7 +80,7 @@ def _further(request: ReplyEmailRequest | ForwardEmailRequest, original: Email, 
 
 
 def refuse_another_sender(request: SendEmailRequest, state: State) -> str | None:
-    """Return the reason why a participant may not send this: it writes only in the user's name. None if it may."""
+    """Return the reason why a participant may not send this email; None if the user is its sender."""
     own = state["user_email_address"]
     if same_address("email", request.from_address, own):
         return None
@@ -91,8 +91,9 @@ def refuse_another_sender(request: SendEmailRequest, state: State) -> str | None
 
 
 def receive(change: Change, payload: EmailInput) -> None:
-    """Add an arriving message, unread: to the folder that the input names, else to the inbox, or as spam if the sender
-    is a blocked contact.
+    """Add an unread message that arrives.
+
+    If the input names no folder, the message goes to the inbox, or to ``spam`` if its sender is a blocked contact.
     """
     if payload.from_address is None:
         raise change.fail("receive needs from_address")
@@ -142,8 +143,9 @@ def _forwarded(original: Email, text: str | None) -> str:
 def _recipients(
     original: Email, state: State, to: list[str], cc: list[str], *, to_all: bool
 ) -> tuple[list[str], list[str]]:
-    """Return the recipients of an answer, and of its copies. By default, an answer goes to the sender, or for the
-    user's own email to its recipients.
+    """Return the recipients of an answer, and those of its copies.
+
+    By default, an answer goes to the original's sender, or if the user is the sender, to the original's recipients.
     """
     user = state["user_email_address"]
     own = same_address("email", original["from_address"], user)
@@ -262,7 +264,7 @@ def save_draft(change: Change, payload: EmailInput) -> None:
 
 
 def send_draft(change: Change, payload: EmailInput) -> None:
-    """Send a draft, or an email that was moved to the drafts; fields of the input replace its own."""
+    """Send a draft, or an email that was moved to the drafts. The input's fields replace those of the draft."""
     draft = change.state["drafts"].get(payload.message_id)
     moved = change.state["emails"].get(payload.message_id)
     if draft is None and moved is not None and moved["folder"] == "drafts":
@@ -517,7 +519,10 @@ def complete(state: State) -> None:
 
 
 def _rebuild_lists(lists: dict[str, list[str]], homes: dict[str, list[str]]) -> dict[str, list[str]]:
-    """Return lists of ids by name, in their given order, with exactly the ids that belong to them (``homes``)."""
+    """Return the lists of ids by name, each with exactly the ids that ``homes`` puts into it.
+
+    Listed ids keep their order; missing ids follow.
+    """
     wanted: dict[str, dict[str, None]] = {name: {} for name in lists}
     for message_id, names in homes.items():
         for name in names:

@@ -158,7 +158,7 @@ def _filters(request: EmailQueryRequest) -> Iterator[Filter]:
 
 
 def _make_address_test(wanted: str) -> Callable[[str], bool]:
-    """Return a test for addresses that contain ``wanted``, in any case; for ``Ann <a@b.c>``, the inner address."""
+    """Return a test for addresses that contain ``wanted`` (of ``Ann <a@b.c>``, the inner address), in any case."""
     part = address_key("email", wanted)
     return lambda address: part in address.lower()
 

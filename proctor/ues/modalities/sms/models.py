@@ -202,9 +202,9 @@ PARTS: dict[str, tuple[str, type[Record]]] = {
     "remove_participant": ("participant_data", ParticipantData),
     "update_conversation": ("conversation_update_data", ConversationUpdateData),
 }
-"""The object of the input that each action reads, and its model. The contract names only the objects. Their fields have
-the names of a state's fields, if it has them (``delivery_status``, ``created_by``, ``participants``), and some have a
-second name. The person who leaves a group may also be in ``participant_data``."""
+"""The input's object that each action reads, and the object's model. The contract names only the objects. A field that
+a state has, too, has the same name in both (``delivery_status``, ``created_by``, ``participants``); some have a second
+name. The person who leaves a group may also be in ``participant_data``."""
 
 
 class SMSInput(InputModel):

@@ -21,12 +21,12 @@ def read_part(payload: SMSInput, kind: type[M]) -> M:
 
 
 def refuse_another_sender(request: SendSMSRequest, state: State) -> str | None:
-    """Return the reason why a participant may not send this: it writes only in the user's name. None if it may."""
+    """Return the reason why a participant may not send this message; None if the user is its sender."""
     return _refuse_another(state, "from_number", request.from_number)
 
 
 def refuse_anothers_reaction(request: SMSReactRequest, state: State) -> str | None:
-    """Return the reason why a participant may not react: it reacts only in the user's name. None if it may."""
+    """Return the reason why a participant may not send this reaction; None if it is the user's."""
     return _refuse_another(state, "phone_number", request.phone_number)
 
 
@@ -116,7 +116,7 @@ def _drop_oldest(change: Change, thread_id: str) -> None:
 
 
 def _find_or_make_thread(change: Change, data: models.MessageData, sender: str, recipients: list[str], at: str) -> str:
-    """Return the id of the conversation of exactly these people; it is made if there is none."""
+    """Return the id of the named conversation, else of the one with exactly these people. A missing one is made."""
     conversations = change.state["conversations"]
     if data.thread_id is not None and data.thread_id in conversations:
         return data.thread_id
@@ -134,8 +134,8 @@ def _find_or_make_thread(change: Change, data: models.MessageData, sender: str, 
 def _by_people(change: Change) -> dict[frozenset[str], str]:
     """Return the first conversation of each set of people, by their numbers' keys.
 
-    The result is cached: comparing the people of all conversations for every message would get slower with each new
-    one. Each operation that changes the members of a conversation must empty ``change.index``.
+    The result is cached in ``change.index``, since comparing the people of all conversations for each message is slow.
+    Each operation that changes the members of a conversation must empty this index.
     """
     if "by people" not in change.index:
         thread_ids: dict[frozenset[str], str] = {}
@@ -206,8 +206,9 @@ def update_delivery_status(change: Change, payload: SMSInput) -> None:
 
 
 def set_read(change: Change, message: Message, *, is_read: bool, at: str | None) -> None:
-    """Set a message's read mark and ``read_at`` (``at``), and update the conversation's count of unread messages. For a
-    message that the user sent, ``read_at`` is the time at which the other side read it.
+    """Set a message's read mark, its ``read_at`` (``at``), and the conversation's count of unread messages.
+
+    For a message that the user sent, ``read_at`` is the time at which the other side read it.
     """
     was_read = message["is_read"]
     if was_read and is_read and message["read_at"] is not None:

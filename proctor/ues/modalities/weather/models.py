@@ -1,7 +1,7 @@
 """Weather's models: state, input, requests and answers.
 
-A report has the fields of OpenWeather's "one call". It is stored as it came, in standard units: kelvin, metres a
-second, metres, hectopascal, millimetres. Its times (``dt``, ``sunrise``, …) are Unix seconds.
+A report has the fields of OpenWeather's "one call". It is stored unchanged, in standard units: kelvin, metres a second,
+metres, hectopascal and millimetres. Its times (``dt``, ``sunrise``, …) are Unix seconds.
 """
 
 from typing import Annotated, Literal
